@@ -1,4 +1,4 @@
-"""Figures on fixed tables: what is drawn, where, and how it is named; not the pixels."""
+"""The figures of the report, drawn once from its tables at small sizes: what is shown, where, and how it is named."""
 
 from __future__ import annotations
 
@@ -9,54 +9,39 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from matplotlib.text import Text
+from matplotlib.patches import Ellipse, PathPatch, Rectangle
+from scipy import stats
 
 from peerpressure.drawing import graphs, style
-from peerpressure.plotting import FIGURES, _convergence, draw, network, save
-from tests.plotting.samples import V, changed_by, sample_figure, sample_tables
+from peerpressure.drawing.style import smoothed
+from peerpressure.plotting import FIGURES, _convergence, _recovery, continuous, draw, save, sweep
+from tests.plotting.looking import (
+    assert_no_text_is_cut_or_covers_another,
+    curves,
+    drawn,
+    has_level,
+    laid_out,
+    legend,
+    legend_texts,
+    words,
+)
+from tests.reproduction.small_paper import FRAMES, changed_by, paper_figure, tables_read
+
+Tables = dict[str, pd.DataFrame]
 
 
 @pytest.fixture(scope="module")
-def tables() -> dict[str, pd.DataFrame]:
-    return sample_tables()
+def tables() -> Tables:
+    return tables_read()
 
 
-def drawn(axes: Any, table: pd.DataFrame, x: str, y: str) -> bool:
-    """Say whether a line of these very data stands in the axes."""
-    return any(
-        np.array_equal(line.get_xdata(), table[x]) and np.array_equal(line.get_ydata(), table[y]) for line in axes.lines
-    )
-
-
-def has_level(axes: Axes, value: float) -> bool:
-    return any(np.allclose(np.asarray(line.get_ydata(), dtype=float), value) for line in axes.lines)
-
-
-def words(axes: Axes) -> str:
-    return " | ".join([axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)])
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_has_named_axes_fits_a_page_and_leaves_no_global_state(name: str) -> None:
-    figure = sample_figure(name)
-    assert isinstance(figure, Figure)
-    assert figure.get_size_inches()[0] in (style.ONE_COLUMN, style.TWO_COLUMNS)
-    # A colour bar has its name at its side, and names of rows stand for that of their axis.
-    for axes in figure.axes:
-        if axes.axison and name != "graph":
-            assert axes.get_xlabel() or axes.get_ylabel()
-    assert figure.axes[0].get_ylabel() or name == "graph"
-    assert changed_by(name) == []
-
-
-def legend_texts(axes: Axes) -> list[Text]:
-    legend = axes.get_legend()
-    return [] if legend is None else legend.get_texts()
+@pytest.fixture(scope="module")
+def v(tables: Tables) -> float:
+    """The consensus value of the paper's network."""
+    return float(tables["summary"]["consensus_value"].iloc[0])
 
 
 def contrast(colour: Any) -> float:
@@ -67,51 +52,38 @@ def contrast(colour: Any) -> float:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_lines_and_words_have_contrast_and_legends_have_samples(name: str) -> None:
-    for axes in sample_figure(name).axes:
+def test_every_figure_is_named_fits_a_page_can_be_read_and_leaves_no_global_state(name: str) -> None:
+    figure = paper_figure(name)
+    assert isinstance(figure, Figure)
+    assert figure.get_size_inches()[0] in (style.ONE_COLUMN, style.TWO_COLUMNS)
+    assert figure.axes[0].get_ylabel() or name == "graph"
+    assert changed_by(name) == []
+    for axes in figure.axes:
+        # A colour bar has its name at its side, and names of rows stand for that of their axis.
+        assert axes.get_xlabel() or axes.get_ylabel() or not axes.axison or name == "graph"
         shown: list[Any] = [*axes.lines, *axes.texts, *legend_texts(axes)]
         for item in shown:
             assert contrast(item.get_color()) >= 3
             assert item.get_alpha() in (None, 1)
-        legend = axes.get_legend()
-        if legend is not None:
-            assert len(legend.legend_handles) == len(legend.get_texts()) > 1
+        box = axes.get_legend()
+        assert box is None or len(box.legend_handles) == len(box.get_texts()) > 1
         # A name in a corner of the axes would be a legend without samples.
         assert not [text for text in axes.texts if text.get_transform() == axes.transAxes and name != "splitting"]
+    assert_no_text_is_cut_or_covers_another(figure)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_text_is_cut_or_covers_another(name: str) -> None:
-    figure = sample_figure(name)
-    figure.draw_without_rendering()
-    page = figure.bbox
-    for axes in figure.axes:
-        written = [*axes.texts, axes.xaxis.label, axes.yaxis.label, *legend_texts(axes)]
-        boxes = [text.get_window_extent() for text in written if text.get_text()]
-        for i, box in enumerate(boxes):
-            assert page.x0 - 1 <= box.x0 < box.x1 <= page.x1 + 1
-            assert page.y0 - 1 <= box.y0 < box.y1 <= page.y1 + 1
-            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+# Agreement
 
 
-def test_graph_sizes_dots_by_degree_and_colours_them_by_opinion(tables: dict[str, pd.DataFrame]) -> None:
-    figure = network.graph(tables["agents"], tables["edges"])
-    axes, bar = figure.axes
+def test_graph_sizes_dots_by_degree_and_colours_them_by_opinion(tables: Tables) -> None:
+    agents, axes = tables["agents"], paper_figure("graph").axes[0]
     (edges,) = (item for item in axes.collections if isinstance(item, LineCollection))
     (dots,) = (item for item in axes.collections if isinstance(item, PathCollection))
-    assert len(edges.get_segments()) == 3
-    assert np.ptp(np.asarray(dots.get_sizes()) / tables["agents"]["degree_tree"]) == 0
-    assert np.array_equal(np.asarray(dots.get_array()), tables["agents"]["hidden"])
-    assert "hidden opinion" in bar.get_xlabel()
+    assert len(edges.get_segments()) == len(agents) - 1
+    np.testing.assert_allclose(np.ptp(np.asarray(dots.get_sizes()) / agents["degree_tree"]), 0, atol=1e-12)
+    assert np.array_equal(np.asarray(dots.get_array()), agents["hidden"])
+    assert "hidden opinion" in paper_figure("graph").axes[1].get_xlabel()
     assert "agent 1" in words(axes)
-
-
-def test_boxes_lie_within_their_axes() -> None:
-    for axes in sample_figure("replication_boxes").axes:
-        low, high = axes.get_xlim()
-        boxes = [patch.get_path().get_extents() for patch in axes.patches]
-        assert len(boxes) > 1
-        assert all(low < box.x0 < box.x1 < high for box in boxes)
 
 
 def test_layout_is_the_same_each_time_and_lies_wide() -> None:
@@ -121,108 +93,379 @@ def test_layout_is_the_same_each_time_and_lies_wide() -> None:
     assert np.ptp(places[:, 0]) >= np.ptp(places[:, 1])
 
 
-def test_agreement_shows_extremes_expectation_and_target(tables: dict[str, pd.DataFrame]) -> None:
-    early, late = _convergence.agreement(tables["paths"], tables["summary"]).axes
+def test_agreement_shows_extremes_expectation_and_target(tables: Tables, v: float) -> None:
+    early, late = paper_figure("agreement").axes
     slow = tables["paths"].query("run == 'slow_tree'")
     for axes, part in ((early, slow.query(f"time <= {_convergence.EARLY}")), (late, slow.query("time >= 1"))):
         for column in ("minimum", "maximum", "expected_minimum", "expected_maximum"):
-            assert drawn(axes, part, "time", column)
-        assert has_level(axes, V)
-    assert early.get_xscale() == "linear"
-    assert late.get_xscale() == "log"
+            assert drawn(axes, part["time"], part[column])
+        assert has_level(axes, v)
+    assert (early.get_xscale(), late.get_xscale()) == ("linear", "log")
     assert late.child_axes[0].get_xscale() == "log"
     assert all(word in words(early) for word in ("minimum", "maximum", "expected", "consensus value $v$"))
+    # A short run has no inset.
+    short = _convergence.agreement(tables["paths"].query("time <= 100"), tables["summary"])
+    assert short.axes[1].child_axes == []
 
 
-def test_failure_shows_the_swing_and_the_biased_consensus(tables: dict[str, pd.DataFrame]) -> None:
-    tree, triangle, cycles = _convergence.failure(tables["paths"], tables["summary"]).axes
-    fast = tables["paths"].query("run == 'fast_tree'")
-    assert drawn(tree, fast.query(f"1 <= time <= {_convergence.STEP_BY_STEP}"), "time", "agent_1")
-    assert drawn(tree.child_axes[0], fast.tail(17), "time", "agent_1")
-    assert drawn(cycles, tables["paths"].query("run == 'fast_cycles' and time >= 1"), "time", "agent_1")
-    assert drawn(triangle, tables["paths"].query("run == 'fast_triangle' and time >= 1"), "time", "agent_1")
-    assert drawn(
-        triangle.child_axes[0], tables["paths"].query("run == 'fast_triangle' and time >= 1"), "time", "spread"
-    )
-    for axes in (tree, triangle, cycles):
-        assert has_level(axes, V)
-    assert "all agree on 0.450" in words(triangle)
-    assert "all agree on 0.400" in words(cycles)
-    assert "v = 0.500" in words(cycles)
+def test_failure_shows_the_swing_and_the_biased_consensus(tables: Tables, v: float) -> None:
+    tree, triangle, cycles = paper_figure("failure").axes
+    paths, ends = tables["paths"], tables["summary"].set_index("run")["mean"]
+    fast = paths.query("run == 'fast_tree'")
+    steps = fast.query(f"1 <= time <= {_convergence.STEP_BY_STEP}")
+    assert drawn(tree, steps["time"], steps["agent_1"])
+    assert drawn(tree.child_axes[0], fast.tail(17)["time"], fast.tail(17)["agent_1"])
+    for axes, run in ((triangle, "fast_triangle"), (cycles, "fast_cycles")):
+        own = paths.query(f"run == '{run}' and time >= 1")
+        assert drawn(axes, own["time"], own["agent_1"])
+        assert f"all agree on {ends[run]:.3f}" in words(axes)
+    spread = paths.query("run == 'fast_triangle' and time >= 1 and spread > 1e-15")
+    assert drawn(triangle.child_axes[0], spread["time"], spread["spread"])
+    assert all(has_level(axes, v) for axes in (tree, triangle, cycles))
+    assert f"v = {v:.3f}" in words(cycles)
 
 
-def test_a_short_run_has_no_inset(tables: dict[str, pd.DataFrame]) -> None:
-    _, late = _convergence.agreement(tables["paths"].query("time <= 100"), tables["summary"]).axes
-    assert late.child_axes == []
-
-
-@pytest.mark.parametrize("v", [0.3, 0.5])
-def test_failure_names_the_higher_of_the_two_values_above(v: float, tables: dict[str, pd.DataFrame]) -> None:
-    figure = _convergence.failure(tables["paths"], tables["summary"].assign(consensus_value=v))
-    figure.draw_without_rendering()
+@pytest.mark.parametrize("off", [-0.1, 0.1])
+def test_failure_names_the_higher_of_the_two_values_above(off: float, tables: Tables) -> None:
+    summary = tables["summary"]
+    agreed = float(summary.set_index("run").loc["fast_triangle", "mean"])
+    figure = laid_out(_convergence.failure(tables["paths"], summary.assign(consensus_value=agreed + off)))
     heights = {text.get_text()[:2]: text.get_window_extent().y0 for text in figure.axes[1].texts}
-    assert (heights["$v"] > heights["al"]) == (v > 0.4)
+    assert (heights["$v"] > heights["al"]) == (off > 0)
 
 
-def test_contraction_names_every_schedule_and_tells_the_two_kinds_apart(tables: dict[str, pd.DataFrame]) -> None:
-    (axes,) = _convergence.contraction(tables["contraction"]).axes
+def test_contraction_names_every_schedule_and_tells_the_two_kinds_apart(tables: Tables) -> None:
+    (axes,) = paper_figure("contraction").axes
     for name, curve in tables["contraction"].groupby("schedule"):
-        assert drawn(axes, curve, "time", "product"), name
+        assert drawn(axes, curve["time"], curve["product"]), name
     assert len({line.get_color() for line in axes.lines}) == 2
     assert len({line.get_linestyle() for line in axes.lines}) == 2
     assert r"$2^{\sqrt{t}}$" in words(axes)
 
 
-def test_approach_shows_the_exact_law_and_every_path(tables: dict[str, pd.DataFrame]) -> None:
-    left, right = _convergence.approach(tables["approach_exact"], tables["approach_paths"]).axes
-    exact = tables["approach_exact"]
-    assert drawn(left, exact, "time", "error")
-    assert drawn(right, exact, "time", "weighted_distance")
-    assert drawn(right, exact, "time", "weighted_disagreement")
-    assert len(left.lines) == 3 + 2
-    assert len(right.lines) == 2 * 3 + 2
+def test_approach_shows_the_exact_law_and_every_path(tables: Tables) -> None:
+    left, right = paper_figure("approach").axes
+    exact, paths = tables["approach_exact"], tables["approach_paths"]["path"].nunique()
+    assert drawn(left, exact["time"], exact["error"])
+    assert drawn(right, exact["time"], exact["weighted_distance"])
+    assert drawn(right, exact["time"], exact["weighted_disagreement"])
+    assert len(left.lines) == paths + 2
+    assert len(right.lines) == 2 * paths + 2
     assert has_level(left, 0.0)
     assert (right.get_xscale(), right.get_yscale()) == ("log", "log")
 
 
-def test_tuning_shows_both_schedules_and_the_ideal(tables: dict[str, pd.DataFrame]) -> None:
-    (axes,) = _convergence.tuning(tables["tuning"]).axes
+def test_tuning_shows_both_schedules_and_the_ideal(tables: Tables) -> None:
+    (axes,) = paper_figure("tuning").axes
     for _, curve in tables["tuning"].groupby("schedule"):
-        assert drawn(axes, curve, "time", "rms")
-        assert drawn(axes, curve, "time", "ideal")
+        assert drawn(axes, curve["time"], curve["rms"])
+        assert drawn(axes, curve["time"], curve["ideal"])
     assert r"\kappa t" in words(axes)
 
 
-@pytest.mark.parametrize("v", [0.3, 0.5])
-def test_biased_consensus_shows_histogram_law_and_v_on_either_side(v: float, tables: dict[str, pd.DataFrame]) -> None:
-    law = tables["biased_consensus_law"].assign(consensus_value=v)
-    (axes,) = _convergence.biased_consensus(tables["biased_consensus"], law).axes
+@pytest.mark.parametrize("side", [-3, 3])
+def test_biased_consensus_shows_histogram_law_and_v_on_either_side(side: float, tables: Tables) -> None:
+    law = tables["biased_consensus_law"]
+    v = float(law["mean"].iloc[0] + side * law["std"].iloc[0])
+    (axes,) = _convergence.biased_consensus(tables["biased_consensus"], law.assign(consensus_value=v)).axes
     bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
     assert sum(bar.get_height() * bar.get_width() for bar in bars) == pytest.approx(1.0)
     curve, target = axes.lines
     x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
     assert np.trapezoid(y, x) == pytest.approx(1.0, abs=1e-4)
     assert list(np.asarray(target.get_xdata())) == [v, v]
-    assert "500 runs" in words(axes)
+    assert "200 runs" in words(axes)
 
 
-def test_save_writes_both_kinds_the_same_each_time_with_300_dots_to_the_inch(
-    tmp_path: Path, tables: dict[str, pd.DataFrame]
-) -> None:
-    written = save(draw("tuning", tables), tmp_path / "a", "tuning")
-    again = save(draw("tuning", tables), tmp_path / "b", "tuning")
-    assert [path.name for path in written] == ["tuning.pdf", "tuning.png"]
-    assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
-    assert b"CreationDate" not in written[0].read_bytes()
-    assert int.from_bytes(written[1].read_bytes()[16:20], "big") == round(300 * style.ONE_COLUMN)
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["tuning.pdf", "tuning.png"]
+def test_noise_levels_show_every_level_and_the_common_expectation(tables: Tables, v: float) -> None:
+    extremes, distances, errors = paper_figure("noise_levels").axes
+    for noise, own in tables["noise_paths"].groupby("noise"):
+        law = tables["noise_law"].query(f"noise == {noise}")
+        assert drawn(extremes, own["time"], own["minimum"])
+        assert drawn(extremes, own["time"], own["maximum"])
+        positive = own[own["time"] >= 1]
+        largest = np.maximum(positive["maximum"] - v, v - positive["minimum"])
+        assert drawn(distances, positive["time"], largest)
+        assert drawn(errors, law["time"], law["std"])
+    assert drawn(errors, law["time"], law["bias"].abs())
+    assert (errors.get_xscale(), errors.get_yscale()) == ("log", "log")
 
 
-def test_a_notebook_shows_a_figure_without_pyplot(tables: dict[str, pd.DataFrame]) -> None:
-    shown: Any = pickle.loads(pickle.dumps(draw("tuning", tables)))
+def test_exact_vs_sampled_shows_every_pair_and_the_band(tables: Tables) -> None:
+    pairs = tables["exact_vs_sampled"]
+    both, apart = paper_figure("exact_vs_sampled").axes
+    shown = [x for line in both.lines[1:] for x in np.asarray(line.get_xdata())]
+    assert sorted(shown) == sorted(pairs["exact"].abs())
+    assert sorted(x for line in apart.lines[1:] for x in np.asarray(line.get_xdata())) == sorted(pairs["z"])
+    names = [tick.get_text() for tick in apart.get_yticklabels()]
+    assert names == [name.replace("_", " ") for name in dict.fromkeys(pairs["experiment"])]
+
+
+# Recovery
+
+
+def test_two_agents_shows_every_estimate_the_printed_line_and_each_covariance(tables: Tables) -> None:
+    estimates = tables["two_agents_estimates"]
+    plane, rotated, bar = paper_figure("two_agents").axes
+    assert "density" in bar.get_ylabel()
+    dots = [item for item in plane.collections if isinstance(item, PathCollection)]
+    for cloud, method in zip(dots, ("ols", "innovations"), strict=True):
+        own = estimates[estimates["method"] == method][["agent_1", "agent_2"]]
+        assert np.array_equal(np.asarray(cloud.get_offsets()), own.to_numpy())
+    line = plane.lines[0]
+    assert np.allclose(np.add(line.get_xdata(), line.get_ydata()), 3.0)
+    assert plane.images
+    kinds = [("ols", "homoskedastic"), ("ols", "textbook"), ("ols", "exact"), ("innovations", "exact")]
+    laws = tables["two_agents_covariances"].set_index(["method", "kind"])
+    for ellipse, kind in zip((patch for patch in rotated.patches if isinstance(patch, Ellipse)), kinds, strict=True):
+        variance, covariance = laws.loc[kind, ["variance_1", "covariance"]]
+        # Half axes are √(χ²·(v ∓ c)).
+        assert ellipse.width / 2 == pytest.approx(np.sqrt(5.9915 * (variance - covariance)), rel=1e-4)
+        assert ellipse.height / 2 == pytest.approx(np.sqrt(5.9915 * (variance + covariance)), rel=1e-4)
+    assert "true, innovations" in legend(rotated)
+
+
+def test_residuals_show_each_agent_the_histogram_the_fit_and_the_law(tables: Tables) -> None:
+    agents = tables["residual_agents"]
+    law = tables["residual_normality"].set_index("sample").loc["mean_vector"]
+    each, means = paper_figure("residuals").axes
+    assert len(each.lines) == len(agents) + 1
+    fit, exact, zero = means.lines
+    for line, mean, std in ((fit, law["mean"], law["std"]), (exact, 0.0, law["exact_std"])):
+        expected = stats.norm.pdf(np.asarray(line.get_xdata()), mean, std)
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), expected, rtol=1e-9)
+    assert list(np.asarray(zero.get_xdata())) == [0.0, 0.0]
+    assert "40 agents over 50 runs" in words(each)
+
+
+def test_a_smoothed_sample_is_a_density_even_where_half_of_it_is_equal() -> None:
+    x = np.linspace(-40, 40, 4001)
+    for sample in (np.array([0.0, 0.0, 0.0, 4.0]), np.arange(9.0)):
+        assert np.trapezoid(smoothed(sample, x), x) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "edges"), [("boxes_one", 1), ("boxes_two", 2)])
+def test_boxes_stand_at_their_levels_with_the_exact_mean(name: str, edges: int, tables: Tables) -> None:
+    levels, figure = tables["sweep_boxes"], paper_figure(name)
+    for axes, by in zip(figure.axes, ("noise_variance", "agents"), strict=True):
+        own = levels[(levels["edges"] == edges) & (levels["by"] == by)]
+        assert len([patch for patch in axes.patches if isinstance(patch, PathPatch)]) == len(own)
+        assert drawn(axes, own["level"], own["exact_mean"])
+        assert axes.get_ylim()[0] == 0
+        assert axes.get_ylim()[1] > own["high_whisker"].max()
+    assert f"{edges} edge" in words(axes)
+
+
+def test_a_cell_beyond_the_whiskers_of_its_box_is_a_circle(tables: Tables) -> None:
+    cells = tables["sweep_cells"].copy()
+    cells.loc[0, "mean_residual_variance"] = 99.0
+    figure = sweep.boxes(tables["sweep_boxes"], cells, int(cells.loc[0, "edges"]))
+    for axes, by in zip(figure.axes, ("noise_variance", "agents"), strict=True):
+        circles = [line for line in axes.lines if line.get_linestyle() == "None"]
+        points = [tuple(point) for line in circles for point in np.asarray(line.get_xydata())]
+        assert (cells.loc[0, by], 99.0) in points
+
+
+def test_boxes_lie_within_their_axes() -> None:
+    for axes in paper_figure("replication_boxes").axes:
+        low, high = axes.get_xlim()
+        boxes = [patch.get_path().get_extents() for patch in axes.patches]
+        assert len(boxes) > 1
+        assert all(low < box.x0 < box.x1 < high for box in boxes)
+
+
+def test_shapes_have_one_curve_for_each_noise_in_three_panels(tables: Tables) -> None:
+    *panels, bar = paper_figure("shapes_two").axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["(a) $|V| = 20$", "(b) $|V| = 50$", "(c) $|V| = 80$"]
+    for axes in panels:
+        assert len(axes.lines) == tables["sweep_residuals"]["noise"].nunique()
+        assert axes.get_ylim()[1] > max(heights.max() for heights in curves(axes))
+    assert "noise variance" in bar.get_ylabel()
+
+
+def test_size_effect_shows_both_families(tables: Tables) -> None:
+    (axes,) = paper_figure("size_effect").axes
+    for _, own in tables["size_effect"].groupby("edges"):
+        assert drawn(axes, own["agents"], own["variance"])
+    assert "1 edge per round" in words(axes)
+
+
+def test_observers_show_every_method_and_the_bound(tables: Tables) -> None:
+    titles = {"ols": "least squares", "wls": "weighted least squares", "innovations": "innovations"}
+    for axes, network in zip(paper_figure("observers").axes, ("two_agents", "scale_free"), strict=True):
+        own = tables["observers"].query(f"network == '{network}'").set_index("observer")
+        for method, title in titles.items():
+            assert drawn(axes, own.loc[method, "steps"], own.loc[method, "variance"])
+            assert title in words(axes)
+
+
+def test_partial_observers_show_both_groups(tables: Tables) -> None:
+    (axes,) = paper_figure("partial_observers").axes
+    own = tables["partial_observers"].query("group == 'observed'")
+    assert drawn(axes, 100 * own["fraction"], own["ratio"])
+    assert "unobserved agents" in words(axes)
+
+
+def test_privacy_over_time_shows_budget_and_error_of_each_design_that_spends(tables: Tables) -> None:
+    budget, error = paper_figure("privacy_over_time").axes
+    assert len(budget.lines) == len(error.lines) == 3
+    assert "frozen noise" in legend(budget)
+    designs = tables["privacy_over_time"]
+    silent = designs.assign(mu=designs["mu"].where(designs["design"] != "frozen", 0))
+    assert "frozen noise" not in legend(_recovery.privacy_over_time(silent).axes[0])
+
+
+# Extensions
+
+
+def test_network_leak_shows_every_method_and_defence(tables: Tables) -> None:
+    methods, noise, steps, agents = paper_figure("network_leak").axes
+    for _, own in tables["network_leak"].groupby("method"):
+        assert drawn(methods, own["steps"], own["average_precision"])
+    assert all(name in words(methods) for name in ("joint likelihood", "VAR(1)", "VAR(1), weighted"))
+    assert (len(noise.lines), len(steps.lines), len(agents.lines)) == (2, 1, 1)
+    fraction = tables["network_defence"].query("defence == 'fraction'").sort_values("strength")
+    assert drawn(agents, 100 * fraction["strength"], fraction["average_precision"])
+
+
+def test_adaptation_shows_public_and_hidden_opinions_at_both_rates(tables: Tables) -> None:
+    opinions, figure = tables["timescale_opinions"].query("time >= 1"), paper_figure("adaptation")
+    for axes, (rate, at_rate) in zip(figure.axes, opinions.groupby("rate"), strict=True):
+        assert rf"$\eta = {rate}$" in words(axes)
+        for _, own in at_rate.groupby(["agent", "kind"]):
+            assert drawn(axes, own["time"], own["mean"])
+            assert drawn(axes, own["time"], own["path"])
+        assert len(axes.collections) == 3
+    assert legend(figure.axes[0]) >= {"hidden, exact mean", "public, exact mean"}
+
+
+def test_consensus_limit_shows_law_runs_v_and_disagreement_at_each_horizon(tables: Tables) -> None:
+    law, runs = tables["timescale_consensus_limit"], tables["timescale_sampled_limit"]
+    left, right = paper_figure("consensus_limit").axes
+    assert drawn(left, law["rate"], law["mean"])
+    assert drawn(left, runs["rate"], runs["value"])
+    assert has_level(left, law["consensus_value"].iloc[0])
+    for steps, own in tables["timescale_hidden_disagreement"].groupby("steps"):
+        assert drawn(right, own["rate"], own["weighted_disagreement"])
+        assert f"$t = {steps:,}$" in words(right)
+
+
+def test_rates_with_divergent_and_convergent_sums_look_different(tables: Tables) -> None:
+    (axes,) = paper_figure("decreasing_rates").axes
+    hidden = {}
+    for rate, own in tables["timescale_decreasing"].groupby("rate"):
+        (hidden[rate],) = (line for line in axes.lines if np.array_equal(line.get_ydata(), own["hidden"]))
+    assert hidden["0.5/t"].get_color() != hidden["0.5/t^2"].get_color()
+    assert hidden["0.5/t"].get_linestyle() != hidden["0.5/t^2"].get_linestyle()
+    assert r"$\eta_t = 0.5/t^{2}$" in words(axes)
+
+
+def test_forgetting_shows_finite_limits_only_and_no_variance_below_its_least(tables: Tables) -> None:
+    information, known = paper_figure("forgetting").axes
+    limits = tables["forgetting_information"]["limit"]
+    flat = [heights[0] for heights in curves(information) if np.ptp(heights) == 0]
+    assert sorted(flat) == sorted(limits[np.isfinite(limits)].unique())
+    assert len(flat) < limits.nunique()
+    assert (known.get_xscale(), known.get_yscale()) == ("log", "log")
+    # Some variances are lower.
+    assert tables["forgetting_recovery"]["variance"].min() < 1e-5 < min(line.min() for line in curves(known))
+    assert known.get_ylim()[0] == 1e-4
+
+
+def test_edge_turnover_names_every_network_and_shows_the_biases(tables: Tables) -> None:
+    disagreement, distance = paper_figure("edge_turnover").axes
+    for name, own in tables["edge_turnover_law"].groupby("network"):
+        assert drawn(disagreement, own["time"], own["weighted_disagreement"]), name
+        assert drawn(distance, own["time"], own["weighted_distance"]), name
+    biases = tables["edge_turnover_targets"]["bias"].abs()
+    assert all(has_level(distance, off) for off in biases[biases > 0])
+    assert all(name in words(disagreement) for name in ("constant", "slow turnover", "isolated at times"))
+
+
+def test_broadcaster_shows_paths_with_their_limits_and_shares(tables: Tables) -> None:
+    paths, shares = paper_figure("broadcaster").axes
+    for dwell, own in tables["broadcaster_paths"].groupby("dwell_time"):
+        assert drawn(paths, own["time"], own["mean"])
+        assert has_level(paths, own["target"].iloc[0])
+        assert (f"dwell time {dwell}" if dwell else "constant") in words(paths)
+    for weight, own in tables["broadcaster_shares"].groupby("weight"):
+        assert drawn(shares, own["dwell_time"], own["share"])
+        assert drawn(shares, own["dwell_time"], own["mean"])
+        assert f"weight {weight:g}" in words(shares)
+    assert has_level(shares, own["consensus_value"].iloc[0])
+
+
+def test_splitting_marks_the_windows_that_are_not_connected(tables: Tables) -> None:
+    paths, windows = tables["splitting_paths"], tables["splitting_windows"]
+    for axes, bridges in zip(paper_figure("splitting").axes, ("returning", "removed"), strict=True):
+        own = paths[paths["bridges"] == bridges]
+        # Beside the strip that spans all time there is one for each stretch of disconnected windows.
+        strips = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+        expected = [(1, own["time"].max()), *windows.query(f"bridges == '{bridges}'")[["first", "last"]].to_numpy()]
+        np.testing.assert_array_equal(
+            [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in strips], expected
+        )
+        assert all(patch.get_y() + patch.get_height() < 0.1 for patch in strips)
+        for value in {*own["group_value"], own["consensus_value"].iloc[0]}:
+            assert has_level(axes, value)
+
+
+def test_a_density_comes_back_from_its_tables(tables: Tables) -> None:
+    path = continuous.density_path(*(tables[name] for name in FIGURES["density"][1]))
+    assert path.density.shape == (FRAMES, 82, 82)
+    # What the tables leave out is less than a thousandth of the peak.
+    np.testing.assert_allclose(path.density.sum(axis=(1, 2)) * path.grid.volume, 1.0, atol=5e-3)
+    law = tables["density_law"]
+    assert [exact.time for exact in path.exact] == law["time"].tolist()
+    assert path.error(FRAMES - 1) == pytest.approx(law["error"].iloc[-1], abs=5e-3)
+    panels = paper_figure("density").axes[:FRAMES]
+    mesh = panels[0].collections[0]
+    assert isinstance(mesh, QuadMesh)
+    shown = np.asarray(mesh.get_array())
+    # Rows of the picture are the second agent.
+    assert np.unravel_index(shown.argmax(), shown.shape) == np.unravel_index(path.density[0].T.argmax(), shown.shape)
+    # All panels show three and a half deviations around every mean.
+    means = law[["mean_1", "mean_2"]].to_numpy()
+    reach = 3.5 * np.sqrt(law[["variance_1", "variance_2"]].to_numpy())
+    for axes in panels:
+        expected = (means - reach).min(), (means + reach).max()
+        assert axes.get_xlim() == axes.get_ylim() == pytest.approx(expected)
+
+
+def test_oscillation_shows_both_dynamics_and_their_limits(tables: Tables) -> None:
+    opinions, sizes = paper_figure("oscillation").axes[:2]
+    for _, own in tables["oscillation_paths"].groupby("dynamics"):
+        assert drawn(sizes, own["time"], own["oscillation"])
+    assert has_level(opinions, tables["oscillation_limits"]["consensus_value"].iloc[0])
+
+
+# Files
+
+
+def test_save_writes_both_kinds_without_a_date_and_with_300_dots_to_the_inch(tmp_path: Path, tables: Tables) -> None:
+    pdf, png = save(draw("tuning", tables), tmp_path / "new", "tuning")
+    assert sorted((tmp_path / "new").iterdir()) == [pdf, png]
+    assert [pdf.name, png.name] == ["tuning.pdf", "tuning.png"]
+    assert b"CreationDate" not in pdf.read_bytes()
+    assert int.from_bytes(png.read_bytes()[16:20], "big") == round(300 * style.ONE_COLUMN)
+
+
+def test_a_notebook_shows_a_figure_without_pyplot() -> None:
+    shown: Any = pickle.loads(pickle.dumps(paper_figure("tuning")))
     assert shown._repr_png_().startswith(b"\x89PNG")
 
 
 def test_colours_differ_in_lightness() -> None:
     lightness = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in map(to_rgb, style.PALETTE))
     assert min(np.diff(lightness)) > 0.05
+
+
+def test_short_log_axes_have_plain_numbers() -> None:
+    figure = Figure()
+    axes = figure.add_subplot()
+    axes.loglog([1, 1000], [0.2, 6])
+    for axis in (axes.xaxis, axes.yaxis):
+        style.plain_ticks(axis)
+    figure.draw_without_rendering()
+    assert "0.5" in [label.get_text() for label in axes.get_yticklabels()]
+    assert "0.5" not in [label.get_text() for label in axes.get_xticklabels()]
