@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from peerpressure import cli
+from peerpressure.sweep._ledger import LEDGER, LOCK
 
 PAGE = Path(__file__).parents[2] / "docs" / "bad-inputs.md"
 # A valid scenario by section; a case replaces some of them.
@@ -411,8 +412,10 @@ def answer(case: Case) -> Answer:
     printed = [stream.buffer.getvalue().decode() for stream in (error, out)]
     # ``check`` prints the problems, and has nothing to add to them.
     text = printed[0] or printed[1]
-    lines = [line.removeprefix("peerpressure: ").strip() for line in text.splitlines()]
-    return Answer(status, lines, sorted(there - case.files.keys()))
+    lines = [line.removeprefix("peerpressure: ").strip().replace(f"{folder}/", "") for line in text.splitlines()]
+    # The plan of a sweep, which the next run continues, is no result.
+    written = sorted(name for name in there - case.files.keys() if Path(name).name not in (LEDGER, LOCK))
+    return Answer(status, lines, written)
 
 
 @cache

@@ -177,13 +177,14 @@ def test_biased_consensus_shows_histogram_law_and_v_on_either_side(side: float, 
     assert "200 runs" in words(axes)
 
 
-def test_noise_levels_show_every_level_and_the_common_expectation(tables: Tables, v: float) -> None:
+def test_noise_levels_show_every_level_and_the_common_expectation(tables: Tables) -> None:
     extremes, distances, errors = paper_figure("noise_levels").axes
     for noise, own in tables["noise_paths"].groupby("noise"):
         law = tables["noise_law"].query(f"noise == {noise}")
-        assert drawn(extremes, own["time"], own["minimum"])
-        assert drawn(extremes, own["time"], own["maximum"])
         positive = own[own["time"] >= 1]
+        assert drawn(extremes, positive["time"], positive["minimum"])
+        assert drawn(extremes, positive["time"], positive["maximum"])
+        v = positive["consensus_value"]
         largest = np.maximum(positive["maximum"] - v, v - positive["minimum"])
         assert drawn(distances, positive["time"], largest)
         assert drawn(errors, law["time"], law["std"])
@@ -198,7 +199,7 @@ def test_exact_vs_sampled_shows_every_pair_and_the_band(tables: Tables) -> None:
     assert sorted(shown) == sorted(pairs["exact"].abs())
     assert sorted(x for line in apart.lines[1:] for x in np.asarray(line.get_xdata())) == sorted(pairs["z"])
     names = [tick.get_text() for tick in apart.get_yticklabels()]
-    assert names == [name.replace("_", " ") for name in dict.fromkeys(pairs["experiment"])]
+    assert len(set(names)) == len(names) == pairs["experiment"].nunique()
 
 
 # Recovery
@@ -401,7 +402,8 @@ def test_splitting_marks_the_windows_that_are_not_connected(tables: Tables) -> N
         own = paths[paths["bridges"] == bridges]
         # Beside the strip that spans all time there is one for each stretch of disconnected windows.
         strips = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-        expected = [(1, own["time"].max()), *windows.query(f"bridges == '{bridges}'")[["first", "last"]].to_numpy()]
+        apart = windows.query(f"bridges == '{bridges}'")[["first", "last"]].to_numpy()
+        expected = [(own["time"].min(), own["time"].max()), *apart]
         np.testing.assert_array_equal(
             [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in strips], expected
         )

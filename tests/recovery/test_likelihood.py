@@ -49,7 +49,7 @@ def test_variances_are_those_of_the_cramer_rao_bound() -> None:
     for law in (pp.StudentT(1.0, df=nu), pp.Laplace(1.0)):
         model = four(law)
         variance[law.law] = likelihood(model, outputs_of(pp.simulate(model, 100, seed=5), model)).variance
-    np.testing.assert_allclose(variance["student_t"], (nu - 2) / nu * (nu + 3) / (nu + 1) / 99, rtol=1e-12)
+    np.testing.assert_allclose(variance["student"], (nu - 2) / nu * (nu + 3) / (nu + 1) / 99, rtol=1e-12)
     # The median halves the variance of the mean.
     np.testing.assert_allclose(variance["laplace"], 0.5 / 99, rtol=1e-12)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, Prior, _likelihood, outputs_of
+from peerpressure.recovery import Observation, Prior, limits, outputs_of
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._likelihood import fit, likelihood
 from tests.builders import random_model
@@ -151,7 +151,7 @@ def test_a_fit_needs_something_to_find_and_a_network_that_fits(monkeypatch: pyte
     model = six(pp.Linear(), start="hidden")
     with pytest.raises(pp.errors.InvalidInputError, match="something must be unknown"):
         fit(outputs_of(pp.simulate(model, 9), model, Observation(sees_start=True)), model)
-    monkeypatch.setattr(_likelihood, "FIT_NUMBERS", 50)
+    monkeypatch.setattr(limits, "FIT_NUMBERS", 50)
     with pytest.raises(pp.errors.TooLargeError, match="50 outputs"):
         fit(outputs_of(pp.simulate(model, 9), model), model, ("std",))
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, ScoreTests, diagnose_fit, outputs_of
+from peerpressure.recovery import Observation, ScoreTests, diagnose_fit, limits, outputs_of
 from peerpressure.recovery._score_tests import score_tests
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, FACTORS, NOISES, STARTS, Array
@@ -324,7 +323,7 @@ def test_continuous_time_is_not_tested() -> None:
 
 
 def test_large_networks_have_only_their_agents_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("peerpressure.recovery._score_tests"), "SCORED_AGENTS", 10)
+    monkeypatch.setattr(limits, "SCORED_AGENTS", 10)
     assert {score.kind for score in misses(setting(), setting()).scores} == {"stubbornness"}
 
 
