@@ -119,7 +119,9 @@ SHOWN = """() => { const text = id => document.getElementById(id)?.textContent ?
         panels: [...document.querySelectorAll('[data-answers]')].map(({ dataset }) => [dataset.answers, dataset.state]),
         message: text('message-text'), verdict: text('verdict'), time: text('time-shown') }) }"""
 # Whether something holds, or at least something else is shown than before.
-WATCH = """([given, before]) => { const shown = (%s)(), holds = Boolean((%s)(given));
+# A page that is only just being loaded has no document yet.
+WATCH = """([given, before]) => { if (!document.documentElement) return false;
+    const shown = (%s)(), holds = Boolean((%s)(given));
     return (holds || shown !== before) && [holds, shown] }"""
 
 
