@@ -1,6 +1,7 @@
 from . import (
     comparison as comparison,
     errors as errors,
+    fitting as fitting,
     measures as measures,
     networks as networks,
     noise as noise,

@@ -44,6 +44,9 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
             "public": "opinion output value answer response",
             "replicate": "replicates",
             "topic": "topics question item issue subject",
+            "group": "groups groupid trial team session",
+            "question": "questions questionid task topic item issue",
+            "seen": "saw shown exposure",
         }.items()
     }
 )

@@ -1,0 +1,240 @@
+"""Verdicts, sentences and pages on records whose truth is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import peerpressure as pp
+from peerpressure.fitting import Response, response
+from tests.fitting.records import groups, matrix, ring
+
+QUICK: dict[str, Any] = {"first": "before", "permutations": 199}
+
+
+def answered(table: pd.DataFrame, **options: Any) -> Response:
+    return response(table, **QUICK | options)
+
+
+def test_a_response_is_found_with_its_weight() -> None:
+    found = answered(groups(0.4, seed=5))
+    assert found.verdict == "responds"
+    assert found.weight.low < 0.4 < found.weight.high
+    assert found.weight.low > 0.2
+    assert found.p_value == pytest.approx(1 / 200)
+    assert found.memory == 0.0
+    assert found.sentences[0].startswith(
+        f"People respond to what they see: on average they move {found.weight.value:.2f}"
+    )
+    assert found.pressure.value == pytest.approx(found.weight.value / (1 - found.weight.value))
+    assert str(found).splitlines() == list(found.sentences)
+    assert found.growth is None
+    assert not any("grows" in sentence or "falls" in sentence for sentence in found.sentences)
+    assert found.by_round["round"].tolist() == [2, 3]
+    assert found.by_round["unmoved"].tolist() == [0, 0]
+
+
+def test_people_who_go_on_from_their_last_answer_are_told_from_those_who_return() -> None:
+    found = answered(groups(0.3, memory=True, seed=4))
+    assert found.memory == 1.0
+    assert found.weight.low < 0.3 < found.weight.high
+    share = found.by_round.iloc[-1]
+    assert share["share_low"] < 1 - 0.7**2 < share["share_high"]
+    assert f"After 3 rounds others make up {share['share']:.2f} of their answers." in found.sentences
+
+
+def test_nobody_responds_and_much_data_say_so() -> None:
+    found = answered(groups(0.0, people=40, count=40, seed=2))
+    assert found.verdict == "no response"
+    assert found.sentences[0] == f"No response larger than {found.weight.high:.2f} of what was seen."
+    # What would matter is the reader's to say.
+    assert answered(groups(0.0, people=40, count=40, seed=2), matter=0.01).verdict == "cannot tell"
+
+
+def test_little_data_cannot_tell_and_say_what_would_decide() -> None:
+    found = answered(groups(0.1, count=3, seed=3))
+    assert found.verdict == "cannot tell"
+    assert f"from {found.weight.low:.2f} to {found.weight.high:.2f}" in found.sentences[0]
+    assert f"A response below {found.smallest:.2f} would often have been missed." in found.sentences[0]
+    assert any(sentence.startswith("To find a weight of 0.2, about ") for sentence in found.sentences)
+
+
+@pytest.mark.parametrize("sees", ["star", "everybody"])
+def test_one_group_that_saw_the_same_cannot_tell(sees: str) -> None:
+    rng = np.random.default_rng(1)
+    n = 30
+    network = np.ones((n, n)) - np.eye(n)
+    if sees == "star":
+        network = np.zeros((n, n))
+        network[1:, 0] = 1
+    said = [rng.normal(size=n)]
+    for _ in range(2):
+        said.append(0.5 * rng.normal(size=n) + 0.5 * network @ said[-1] / np.maximum(network.sum(axis=1), 1))
+    found = response(np.array(said), pp.Network(network, directed=True), **QUICK)
+    assert found.verdict == "cannot tell"
+    assert any(sentence.startswith("Everybody in a group saw the same") for sentence in found.sentences)
+    assert found.smallest == np.inf
+
+
+def test_groups_that_answer_one_question_tell_what_one_of_them_cannot() -> None:
+    """Everybody in a group sees the same, and groups differ in what they see."""
+    rng, rows = np.random.default_rng(7), list[Any]()
+    for group in range(40):
+        first = rng.normal(size=12)
+        shown = rng.normal()
+        then = 0.6 * (0.5 * first + 0.5 * rng.normal(size=12)) + 0.4 * shown
+        rows += [(group, "q", i, 1, first[i], None) for i in range(12)]
+        rows += [(group, "q", i, 2, then[i], shown) for i in range(12)]
+    table = pd.DataFrame(rows, columns=["trial", "task", "person", "round", "answer", "seen"])
+    assert answered(table).verdict == "responds"
+    assert answered(table.drop(columns="task")).verdict == "cannot tell"
+
+
+def test_people_who_saw_nothing_are_controls() -> None:
+    rng, rows = np.random.default_rng(10), []
+    for i in range(200):
+        first, shown = rng.normal(), 0.8 if i < 100 else np.nan
+        alone = 0.5 * first + 0.5 * rng.normal()
+        then = 0.6 * alone + 0.4 * shown if i < 100 else alone
+        rows += [("q", i, 1, first, None), ("q", i, 2, then, shown)]
+    found = answered(pd.DataFrame(rows, columns=["question", "agent", "time", "public", "seen"]))
+    assert found.verdict == "responds"
+    assert found.weight.low < 0.4 < found.weight.high
+
+
+SEEDS = range(12)
+
+
+def alike(seed: int, w: float = 0.0) -> tuple[np.ndarray[Any, Any], pp.Network]:
+    """Return three waves of people on a network whose friends think alike."""
+    network, rng = pp.networks.barabasi_albert(60, 3, seed=seed), np.random.default_rng(seed)
+    mean = network.adjacency.toarray() / network.degrees[:, None]
+    opinion = np.linalg.solve(7 * np.eye(60) - 6 * mean, rng.normal(size=60))
+    opinion /= opinion.std()
+    said = [opinion + 0.3 * rng.normal(size=60)]
+    for _ in range(2):
+        said.append((1 - w) * (opinion + 0.3 * rng.normal(size=60)) + w * (mean @ said[-1]))
+    return np.array(said), network
+
+
+def test_friends_who_are_alike_are_no_influence() -> None:
+    found = [response(*alike(seed), **QUICK) for seed in SEEDS]
+    refused = [each for each in found if each.is_refused]
+    assert len(refused) > 8
+    assert all(each.verdict == "cannot tell" for each in refused)
+    assert all("Use first='after'." in " ".join(each.sentences) for each in refused)
+    after = [response(*alike(seed), **QUICK | {"first": "after"}) for seed in SEEDS]
+    assert [each.verdict for each in after].count("responds") == 0
+    assert all(each.balance is None for each in after)
+    # Three waves leave one change of what people saw, which is no weight of one round.
+    assert after[0].by_round["weight"].isna().all()
+
+
+def nulls(kind: str, seed: int) -> np.ndarray[Any, Any]:
+    rng = np.random.default_rng(seed)
+    opinion, said = rng.normal(size=60), [rng.normal(size=60)]
+    for t in range(1, 5):
+        alone = opinion + 0.5 * rng.standard_t(2, size=60) if kind == "tails" else opinion + 0.5 * rng.normal(size=60)
+        said.append(
+            {
+                "shock": alone + np.random.default_rng([seed, t]).normal(),
+                "return": 0.5 * said[-1] + 0.3 * rng.normal(size=60),
+                "walk": said[-1] + 0.3 * rng.normal(size=60),
+                "repeats": np.where(rng.random(60) < 0.4, said[-1], alone),
+            }.get(kind, alone)
+        )
+    return np.array(said)
+
+
+@pytest.mark.parametrize("kind", ["tails", "shock", "return", "walk", "repeats"])
+def test_no_response_is_claimed_of_people_who_see_nobody(kind: str) -> None:
+    network = pp.networks.barabasi_albert(60, 3, seed=1)
+    verdicts = [response(nulls(kind, seed), network, **QUICK).verdict for seed in range(10)]
+    assert verdicts.count("responds") <= 1  # two of ten have a probability below 0.09 at the allowed rate
+
+
+def test_a_weight_that_grows_or_falls_is_said_only_where_it_is_established() -> None:
+    growing = answered(groups((0.05, 0.6), people=25, count=20))
+    assert growing.growth == "grows"
+    assert any(sentence.startswith("The weight of each round grows (0.0") for sentence in growing.sentences)
+    assert answered(groups((0.6, 0.05), people=25, count=20)).growth == "falls"
+    assert answered(groups(0.3, people=25, count=20)).growth is None
+
+
+def test_who_is_more_stubborn_is_said_if_people_are_so_in_all_rounds() -> None:
+    parts = np.where(np.arange(15) < 5, 0.0, 0.7)
+    found = answered(groups(parts, rounds=5, noise=0.3))
+    assert found.people.differ
+    table = found.stubborn
+    assert set(table.columns) == {"agent", "weight", "low", "high", "stubborn"}
+    assert table["weight"].is_monotonic_increasing
+    stubborn = table[table["stubborn"]]
+    assert len(stubborn) > 5
+    assert np.mean(stubborn["agent"].astype(int) < 5) > 0.9
+    assert any(sentence.startswith("People differ in how much they respond") for sentence in found.sentences)
+    alike_ones = answered(groups(0.4, rounds=5))
+    assert not alike_ones.people.differ
+    assert alike_ones.stubborn.empty
+    assert "Who is more stubborn than the others cannot be told." in alike_ones.sentences
+    assert answered(groups(0.4, rounds=2)).people.placebo is None
+
+
+def test_groups_may_count_alike() -> None:
+    table = pd.concat([groups(0.6, people=40, count=2, seed=1), groups(0.2, people=10, count=20, seed=2)
+                       .assign(group=lambda rows: "small " + rows["group"])])  # fmt: skip
+    by_people, by_group = (answered(table, equal_groups=equal).weight.value for equal in (False, True))
+    assert by_group < by_people
+
+
+def test_those_who_repeat_their_answers_are_counted() -> None:
+    table = groups(0.5, rounds=2, people=30)
+    said = matrix(table).copy()
+    lazy = np.arange(said.shape[1]) % 3 == 0
+    said[1, lazy] = said[0, lazy]
+    table["public"] = [
+        said[t - 1, k]
+        for k, t in zip(pd.factorize(table["group"] + table["agent"].map(str))[0], table["time"], strict=True)
+    ]
+    found = answered(table)
+    assert found.unmoved == pytest.approx(1 / 3)
+    assert "33 % repeated their last answer exactly." in found.sentences
+
+
+def test_the_model_can_be_used_and_its_answers_give_the_weight_back() -> None:
+    network = pp.Network(ring(200), directed=True)
+    rng = np.random.default_rng(1)
+    opinion = rng.normal(size=200)
+    start = opinion + 0.3 * rng.normal(size=200)
+    people = pp.Model(network, opinion, 1.0, pp.Constant(0.5), pp.Gaussian(0.3), start=start)
+    run = pp.simulate(people, 4, seed=3, record="all")
+    assert run.states is not None
+    found = response(run.states[0], network, **QUICK)
+    assert found.weight.low < 0.5 < found.weight.high  # two of weight 1 are seen: w = 0.5·2/(1 + 0.5·2)
+    model = found.model
+    assert model is not None
+    again = pp.simulate(model, 4, seed=5, record="all")
+    assert again.states is not None
+    second = response(again.states[0], model.network, **QUICK)
+    assert second.weight.low < found.weight.value < second.weight.high
+    assert pp.recover(again, model).std.shape[-1] == 200
+    assert answered(groups(0.4)).model is None
+
+
+def test_a_response_has_a_page_with_its_answer_first(tmp_path: Any) -> None:
+    found = answered(groups(0.4))
+    file = found.report(tmp_path / "page.html")
+    text = file.read_text()
+    assert text.index("People respond to what they see") < text.index("<svg" if "<svg" in text else "<img")
+    assert text.count("data:image/") == 3
+    assert found._repr_html_().startswith("<p>People respond")
+
+
+def test_the_same_seed_is_the_same_answer() -> None:
+    table = groups(0.15)
+    one, same, other = (answered(table, seed=seed) for seed in (1, 1, 2))
+    assert (one.placebo.shuffled == same.placebo.shuffled).all()
+    assert (one.placebo.shuffled != other.placebo.shuffled).any()
+    assert one.weight == same.weight == other.weight
