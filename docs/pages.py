@@ -33,6 +33,7 @@ NAMESPACES: Mapping[str, str] = {
     "peerpressure.noise": "Noise",
     "peerpressure.theory": "Theory",
     "peerpressure.recovery": "The observer",
+    "peerpressure.fitting": "Responses of people",
     "peerpressure.comparison": "Comparison of models",
     "peerpressure.privacy": "Privacy",
     "peerpressure.sde": "Continuous time",

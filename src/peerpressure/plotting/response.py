@@ -23,12 +23,13 @@ def placebo(shuffled: NDArray[np.float64], statistic: float, p_value: float) -> 
     low, high = min(float(shuffled.min()), statistic), max(float(shuffled.max()), statistic)
     margin = 0.25 * (high - low)
     axes.set_xlim(low - 0.1 * margin, high + margin)
-    top = axes.get_ylim()[1]
+    top = 1.15 * axes.get_ylim()[1]
+    axes.set_ylim(0, top)
     to_the_left = statistic > (low + high) / 2
     label(
         axes,
         f"the data, p = {p_value:.2g}",
-        (statistic, 0.92 * top),
+        (statistic, 0.94 * top),
         xytext=(-4 if to_the_left else 4, 0),
         ha="right" if to_the_left else "left",
         color=RED,
@@ -85,13 +86,13 @@ def revisions(changes: pd.DataFrame, weight: float | None) -> Figure:
     axes.plot(shown["distance"][moved], shown["change"][moved], "o", color=BLUE, markersize=1.6, alpha=0.5)
     axes.plot(shown["distance"][~moved], shown["change"][~moved], "o", color=GREY, markersize=1.6, alpha=0.5)
     reach = min(_SHOWN, 1.05 * float(np.abs(shown[["distance", "change"]].to_numpy()).max()) or 1.0)
-    for slope, text, look in ((0.0, "", ":"), (1.0, "to what they saw", ":")):
-        axes.plot([-reach, reach], [-slope * reach, slope * reach], color=INK, linewidth=0.7, linestyle=look)
-        if text:
-            label(axes, text, (0.62 * reach, 0.66 * reach), xytext=(-3, 3), ha="right", color=INK, fontsize=7)
+    axes.axhline(0, color=INK, linewidth=0.7, linestyle=DOTTED)
+    axes.plot([-reach, reach], [-reach, reach], color=INK, linewidth=0.7, linestyle=DOTTED)
+    title = "dotted: all the way to what was seen, and not at all"
     if weight is not None:
         axes.plot([-reach, reach], [-weight * reach, weight * reach], color=RED, linewidth=1.2)
-        label(axes, f"weight {weight:.2f}", (0.97 * reach, weight * 0.97 * reach), xytext=(0, 4), ha="right", color=RED)
+        title += f"; red: {weight:.2f} of it"
+    axes.set_title(title, fontsize=7)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)
     axes.set_xlabel("seen − last answer")
