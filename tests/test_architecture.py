@@ -52,6 +52,7 @@ LAYERS = (
     ("propagation",),
     ("theory",),
     ("recovery",),
+    ("fitting",),
     ("privacy",),
     ("sweep",),
     ("scenario",),

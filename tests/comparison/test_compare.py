@@ -11,6 +11,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
+from peerpressure.recovery.own_rivals import OWN_LAWS
 from peerpressure.recovery.panel import panel
 from peerpressure.recovery.rivals import AverageFit, FamilyFit, fit_average
 from tests.comparison.records import graph, record, walk
@@ -26,7 +27,7 @@ def test_pressure_that_grows_is_found_among_all_rivals() -> None:
     assert comparison.sentences[1].startswith("Pressure grows with time")
     assert comparison.weights["linear"] > 0.5
     assert sum(comparison.weights.values()) == pytest.approx(1)
-    assert {"none", "power", "pieces", "degroot", "walk", "var", "linear+adaptation"} <= set(comparison.fits)
+    assert {"none", "power", "degroot", "walk", "own-return+period", "linear+adaptation"} <= set(comparison.fits)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,9 @@ def test_walks_and_averages_win_where_they_are_true() -> None:
 def test_a_walk_is_not_explained_by_the_network() -> None:
     network = graph(15)
     comparison = pp.compare(walk(15, 40, 2), network, FEW)
-    assert comparison.sentences[0] == "This network does not explain these data."
+    assert comparison.verdict == "no response"
+    assert comparison.sentences[0] == "There is no sign that people respond to their neighbours in this network."
+    assert "Each agent moves on from its last answer, at random and on its own." in comparison.sentences
     assert not comparison.caveat
 
 
@@ -228,7 +231,7 @@ def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
 def test_without_a_network_only_rivals_without_neighbours_are_compared() -> None:
     frame = pd.DataFrame(walk(6, 30, 1), columns=list("abcdef")).assign(time=np.arange(1, 31))
     comparison = pp.compare(frame, None)
-    assert set(comparison.fits) == {"none", "none+adaptation", "walk", "var"}
+    assert set(comparison.fits) == {"none", "none+adaptation", "walk", *OWN_LAWS}
     assert comparison.best == "walk"
     assert "infer_network" in comparison.sentences[-1]
 

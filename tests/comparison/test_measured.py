@@ -160,7 +160,7 @@ def test_models_of_the_user_and_pages_take_answers_with_errors() -> None:
         ({"observation": pp.Observation(first_step=3)}, "all agents at all steps"),
         ({"observation": (1, 5)}, "must be an Observation"),
         ({"measurement_noise": 0.1}, "must be True or False"),
-        ({"observation": pp.Observation(scale=(1, 5)), "rivals": ["var"]}, "rivals of this record"),
+        ({"observation": pp.Observation(scale=(1, 5)), "rivals": ["own-return"]}, "rivals of this record"),
     ],
 )
 def test_what_a_comparison_does_not_take_is_one_clear_line(given: dict[str, object], match: str) -> None:
