@@ -27,6 +27,8 @@ from peerpressure.recovery.panel import Panel
 from peerpressure.step import Array
 
 _LOG_TWO_PI = float(np.log(2 * np.pi))
+# Agents from which an effect of each period explains less of the noise than it is charged for.
+_SHARING = 6
 # Shares of the last answer that are searched, and points of a first look.
 _MEMORY = (-0.5, 0.999)
 _MEMORIES = 9
@@ -66,8 +68,7 @@ def own_names(panel: Panel) -> tuple[str, ...]:
     """Return the laws that a record can be compared with."""
     if panel.errors is not None:
         return ()
-    # An effect of each of few periods needs more agents than effects to be told from the noise.
-    return tuple(name for name, law in OWN_LAWS.items() if law.shared != "period" or panel.n > 2)
+    return tuple(name for name, law in OWN_LAWS.items() if law.shared != "period" or panel.n >= _SHARING)
 
 
 class _Equations(NamedTuple):
@@ -170,8 +171,9 @@ class OwnFit:
         """The level that each agent returns to, with its standard error; the last answer where nobody has an own."""
         if self.law.level != "own":
             return self.panel.last, np.zeros(self.panel.n)
-        last = float(self.level.effects[-1]) if self.law.shared == "trend" else 0.0
-        return (self.level.value + last) / (1 - self.memory), np.sqrt(self.level.errors) / (1 - self.memory)
+        effects = self.level.effects
+        shared = float(effects[-1] if self.law.shared == "trend" else effects.mean())
+        return (self.level.value + shared) / (1 - self.memory), np.sqrt(self.level.errors) / (1 - self.memory)
 
     def draws(self) -> tuple[Array, Array]:
         """Return pressure (first, mean, last), rate and noise, (1, 5), nothing but noise, and its share."""
