@@ -129,9 +129,10 @@ class MeasuredLikelihood(AnswerProblem):
         """Return means (B, n) and covariances (B, n, n) of hidden opinions after the last row."""
         return last_opinions(self.path(points), sites.seen)
 
-    def penalty(self, points: Array) -> Array:
-        """Return log τ/σ: with few agents the likelihood may be highest where all think as first answers say."""
-        return np.zeros(len(points)) if self.averages else np.asarray(points[:, self.names.index("spread")])
+    @property
+    def penalty_slopes(self) -> Array:
+        """Those of log τ/σ: with few agents the likelihood may be highest where all think as first answers say."""
+        return np.asarray(np.array(self.names) == "spread", dtype=np.float64)
 
     def as_numbers(self, points: Array) -> Measurement:
         """Return the answers as numbers with errors."""
@@ -271,8 +272,8 @@ class MeasuredFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
-        return criterion(self.panel, self.k, self.log_likelihood, responds=bool(self.course.names))
+        """Schwarz's criterion on the scored answers."""
+        return criterion(self.panel, self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
