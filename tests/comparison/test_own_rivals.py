@@ -39,13 +39,17 @@ def _holes(rows: Array, seed: int = 0) -> Array:
 def _density(data: Panel, fit: OwnFit) -> float:
     """Return the log density of the scored answers of the fitted law, by matrices of all rows of an agent."""
     level, phi, T, total = fit.level, fit.memory, data.length, 0.0
+    around = np.zeros((T, data.n))
+    if fit.law.responds:
+        around = level.weight * data.rows[:-1] @ (data.network.adjacency.toarray() / data.network.degrees[:, None]).T
     L = np.array([[phi ** (t - k) if t >= k else 0.0 for k in range(T)] for t in range(T)])
     for i in range(data.n):
         seen = np.flatnonzero(data.scored[:, i])
         first = int(np.flatnonzero(np.isfinite(data.rows[:, i]))[0])
         # From the agent's first answer on.
         moves = L[first:, first:]
-        mean = phi ** np.arange(1, T - first + 1) * data.rows[first, i] + moves @ (level.mean[i] + level.effects[first:])
+        mean = phi ** np.arange(1, T - first + 1) * data.rows[first, i]
+        mean = mean + moves @ (level.mean[i] + level.effects[first:] + around[first:, i])
         spread = np.eye(T - first) + level.spread * np.ones((T - first, T - first))
         covariance = level.variance * moves @ spread @ moves.T
         kept = seen - first
@@ -58,7 +62,7 @@ def _density(data: Panel, fit: OwnFit) -> float:
 @pytest.mark.parametrize("holes", [False, True])
 def test_the_likelihood_is_the_density_of_all_scored_answers(name: str, holes: bool) -> None:
     rows = 5 + _returning(9, 12, 1, shock=0.2)
-    data = _panel(_holes(rows) if holes else rows)
+    data = _panel(_holes(rows) if holes and not OWN_LAWS[name].responds else rows)
     fit = fit_own(data, name)
     assert fit.log_likelihood == pytest.approx(_density(data, fit), rel=1e-6)
     assert np.isfinite(fit.predictions(data)).all()
@@ -88,10 +92,29 @@ def test_people_who_respond_to_nobody_are_not_said_to(best: str, rows: Array) ->
     assert not found.caveat
 
 
+def test_a_response_is_found_where_people_return_to_levels_and_share_shocks() -> None:
+    network, rng = graph(20), np.random.default_rng(1)
+    W, level = network.adjacency.toarray() / network.degrees[:, None], rng.standard_normal(20)
+    y, rows = level, []
+    for _ in range(40):
+        y = 0.3 * y + 0.3 * (W @ y) + 0.4 * level + 0.3 * rng.standard_normal(20) + 0.5 * rng.standard_normal()
+        rows.append(y)
+    found = pp.compare(np.array(rows), network)
+    assert found.best == "own-return+neighbours+period"
+    assert found.verdict == "responds"
+    assert isinstance(found.fit, OwnFit)
+    assert found.fit.weight[1] < 0.3 < found.fit.weight[2]
+    assert found.fit.memory == pytest.approx(0.3, abs=0.1)
+    assert found.sentences[1].startswith("The mean of their neighbours has a weight of")
+
+
 @pytest.mark.parametrize("change", [lambda rows: rows + 1e4, lambda rows: 100 * rows])
 def test_units_change_no_difference_between_rivals(change: Callable[[Array], Array]) -> None:
     rows = _holes(_returning(8, 15, 1))
-    bics = [[fit_own(_panel(data), name).bic for name in list(OWN_LAWS)[::3]] for data in (rows, change(rows))]
+    bics = [
+        [fit_own(_panel(data), name).bic for name in ("none+trend", "own-return+period")]
+        for data in (rows, change(rows))
+    ]
     assert np.diff(bics[1]) == pytest.approx(np.diff(bics[0]), abs=0.02)
 
 

@@ -56,6 +56,9 @@ def _response(c: Compared) -> Iterator[str]:
         return
     if c.verdict == "responds":
         yield "People respond to their neighbours."
+        if isinstance(fit, OwnFit):
+            yield f"The mean of their neighbours has a weight of {_interval(*fit.weight)} in their next answer."
+            yield fit.law.words
         if isinstance(fit, AverageFit):
             yield f"They move {fit.weight:.0%} of the way to the mean of their neighbours at each step."
         return

@@ -163,19 +163,9 @@ def shown_ends(course: Course, z: Array, ends: Array, side: int, *, adapts: bool
     return shown
 
 
-def search_charge(panel: Panel) -> float:
-    """Return the charge for the choice among the ways to respond to neighbours, on the scale of −2 log likelihood.
-
-    With so many ways, one of them explains chance more often than a single one would.
-    """
-    # Courses with pressure, and DeGroot's average; "none" is no way to respond.
-    return 2 * float(np.log(len(courses(panel))))
-
-
-def criterion(panel: Panel, k: int, log_likelihood: float, *, responds: bool) -> float:
-    """Return Schwarz's criterion on the scored answers, with the charge for ways to respond to neighbours."""
-    charge = search_charge(panel) if responds else 0.0
-    return k * float(np.log(panel.count)) + charge - 2 * log_likelihood
+def criterion(panel: Panel, k: int, log_likelihood: float) -> float:
+    """Return Schwarz's criterion on the scored answers."""
+    return k * float(np.log(panel.count)) - 2 * log_likelihood
 
 
 def common_parameters(panel: Panel) -> int:

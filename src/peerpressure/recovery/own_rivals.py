@@ -1,28 +1,30 @@
-"""Rivals in which nobody responds to anybody: people keep or return to a level, and everybody may share the period.
+"""Rivals in which people keep or return to a level, everybody may share the period, and neighbours may be heard.
 
 An answer follows the agent's last one, a level, and what all agents share at a step,
 
-    y_t = φ y_{t−1} + x + a_t + σ ε_t,
+    y_t = φ y_{t−1} + w m_{t−1} + x + a_t + σ ε_t,
 
-where φ is 0, 1 or estimated; the level x is the agent's own, the same for all, or none; and a_t is nothing, a trend, or
-an effect of each period. Own levels have the law x | y₁ ~ N(α + β y₁ + γ · mean of the neighbours' y₁, λσ²) and are
-integrated out, as in the rivals with pressure, whose answers and whose criterion these have as well. Between an answer
-and the one g steps before it the equation is summed, so gaps need no filter.
+where φ is 0, 1 or estimated; the level x is the agent's own, the same for all, or none; a_t is nothing, a trend, or an
+effect of each period; and the weight w of the mean m of the neighbours' last answers is 0 in all but two of them. Own
+levels have the law x | y₁ ~ N(α + β y₁ + γ · mean of the neighbours' y₁, λσ²) and are integrated out, as in the rivals
+with pressure, whose answers and whose criterion these have as well. Between an answer and the one g steps before it the
+equation is summed, so gaps need no filter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import optimize, sparse, special
 
 from peerpressure.immutable import read_only
 from peerpressure.progress import check_cancelled
+from peerpressure.recovery.courses import criterion
 from peerpressure.recovery.panel import Panel
 from peerpressure.step import Array
 
@@ -34,6 +36,11 @@ _MEMORY = (-0.5, 0.999)
 _MEMORIES = 9
 # Variance of levels, in units of that of the noise, that is searched through.
 _LOG_SPREADS = (-12.0, 12.0)
+
+# Weight of neighbours beyond which nothing is left of the own, and the least share of it that opinions are read from.
+_ALL, _LEAST = 0.998, 0.05
+# Draws of the weight of neighbours, from which averages over models are made.
+_DRAWS = 200
 
 Memory: TypeAlias = Literal["none", "free", "whole"]
 Levels: TypeAlias = Literal["own", "common", "none"]
@@ -49,6 +56,7 @@ class OwnLaw:
     level: Levels
     shared: Shared
     words: str
+    responds: bool = False
 
 
 # "none" and "walk" are members of other families as well, in which they stand.
@@ -61,6 +69,10 @@ OWN_LAWS: Mapping[str, OwnLaw] = {
     "common-return": OwnLaw("free", "common", "nothing", "All return to one value, each on its own."),
     "common-return+period": OwnLaw("free", "common", "period", "All return to one value, which moves."),
     "walk+period": OwnLaw("whole", "none", "period", "People move on from their last answers, and all move alike."),
+    "own-return+neighbours": OwnLaw("free", "own", "nothing", "They also return to a level of their own.", True),
+    "own-return+neighbours+period": OwnLaw(
+        "free", "own", "period", "They also return to a level of their own, and all move alike.", True
+    ),
 }
 
 
@@ -68,7 +80,12 @@ def own_names(panel: Panel) -> tuple[str, ...]:
     """Return the laws that a record can be compared with."""
     if panel.errors is not None:
         return ()
-    return tuple(name for name, law in OWN_LAWS.items() if law.shared != "period" or panel.n >= _SHARING)
+    hears = panel.is_complete and bool(panel.slope.any())
+    return tuple(
+        name
+        for name, law in OWN_LAWS.items()
+        if (law.shared != "period" or panel.n >= _SHARING) and (hears or not law.responds)
+    )
 
 
 class _Equations(NamedTuple):
@@ -94,12 +111,14 @@ class _Level:
     value: Array
     errors: Array
     effects: Array
+    weight: float = 0.0
+    weight_std: float = 0.0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class OwnFit:
-    """A fitted rival without neighbours."""
+    """A fitted rival of levels, last answers and shared effects."""
 
     name: str
     panel: Panel = field(repr=False)
@@ -121,7 +140,7 @@ class OwnFit:
         law = self.law
         own = {"own": int(self.panel.regressors.shape[1]) + 1, "common": 1, "none": 0}[law.level]
         constant = law.shared == "period" and law.level != "none"
-        return 1 + own - constant + (law.memory == "free") + (law.shared == "trend")
+        return 1 + own - constant + (law.memory == "free") + (law.shared == "trend") + law.responds
 
     @property
     def _periods(self) -> int:
@@ -137,17 +156,23 @@ class OwnFit:
         """Schwarz's criterion; the effect of a period is learned from the answers of that period alone."""
         count, periods = self.panel.count, self._periods
         charge = periods * float(np.log(count / periods)) if periods else 0.0
-        return self._common * float(np.log(count)) + charge - 2 * self.log_likelihood
+        return charge + criterion(self.panel, self._common, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
-        """Nothing: at its ends, each law is another one."""
-        return ""
+        """Nothing, unless neighbours have all the weight: at other ends, each law is another one."""
+        return "weight" if self.level.weight > _ALL else ""
 
     @property
     def uses_network(self) -> bool:
-        """It does not."""
-        return False
+        """Whether neighbours have a positive weight."""
+        return self.level.weight > 0
+
+    @property
+    def weight(self) -> tuple[float, float, float]:
+        """The weight of the mean of the neighbours' last answers, with the ends of its interval; 0 without them."""
+        value, half = self.level.weight, float(special.ndtri(0.975)) * self.level.weight_std
+        return value, value - half, value + half
 
     @property
     def noise_std(self) -> float:
@@ -158,6 +183,8 @@ class OwnFit:
         """Return each answer as predicted from those before it, and from what all share in its period, (T, n)."""
         level, rows = self.level, panel.filled
         left = rows[1:] - self.memory * rows[:-1] - level.effects[:, None]
+        if self.law.responds:
+            left = left - level.weight * _around(panel)
         information = np.full(panel.n, 1 / max(level.spread, 1e-12))
         total, out = level.mean * information, np.empty_like(left)
         for row in range(panel.length):
@@ -173,15 +200,24 @@ class OwnFit:
             return self.panel.last, np.zeros(self.panel.n)
         effects = self.level.effects
         shared = float(effects[-1] if self.law.shared == "trend" else effects.mean())
-        return (self.level.value + shared) / (1 - self.memory), np.sqrt(self.level.errors) / (1 - self.memory)
+        # The share of an answer that is neither the last one's nor the neighbours'.
+        own = max(1 - self.memory - self.level.weight, _LEAST)
+        return (self.level.value + shared) / own, np.sqrt(self.level.errors) / own
 
     def draws(self) -> tuple[Array, Array]:
-        """Return pressure (first, mean, last), rate and noise, (1, 5), nothing but noise, and its share."""
-        return np.array([[0.0, 0.0, 0.0, 0.0, self.noise_std]]), np.ones(1)
+        """Return draws of pressure (first, mean, last), rate and noise, (m, 5), and their shares.
+
+        Pressure is that by which the mean of the neighbours has this weight at the mean degree.
+        """
+        scores = np.random.default_rng(0).standard_normal(_DRAWS) if self.law.responds else np.zeros(1)
+        weight = np.clip(self.level.weight + self.level.weight_std * scores, 0.0, _ALL)
+        pressure = weight / (1 - weight) / (float(self.panel.slope.mean()) or 1.0)
+        columns = [pressure, pressure, pressure, np.zeros(scores.size), self.noise_std / (1 - weight)]
+        return np.column_stack(columns), np.full(scores.size, 1 / scores.size)
 
 
 def fit_own(panel: Panel, name: str) -> OwnFit:
-    """Return a rival without neighbours with the highest likelihood."""
+    """Return the rival of a name with the highest likelihood."""
     law, fixed = OWN_LAWS[name], {"none": 0.0, "whole": 1.0}
 
     def at(memory: float) -> _Level:
@@ -224,8 +260,14 @@ def _level_of(panel: Panel, law: OwnLaw, memory: float) -> _Level:
     mean = regressors @ c[:known]
     keep = np.asarray(spread / (1 + spread * information), dtype=np.float64)
     away = q - P[:, known:] @ c[known:] - information * mean
-    effects = _effects(panel, law, memory, c[known:], mean)
-    return _Level(height, spread, variance, mean, mean + keep * away, variance * keep, effects)
+    weight = float(c[-1]) if law.responds else 0.0
+    shared = c[known : c.size - law.responds]
+    made = _Level(height, spread, variance, mean, mean + keep * away, variance * keep, np.zeros(0), weight)
+    made = replace(made, effects=_effects(panel, law, memory, shared, made))
+    if law.responds:
+        covariance = variance * np.linalg.pinv(G - P.T @ (keep[:, None] * P), hermitian=True)
+        made = replace(made, weight_std=float(np.sqrt(max(covariance[-1, -1], 0.0))))
+    return made
 
 
 def _equations(panel: Panel, law: OwnLaw, memory: float) -> tuple[_Equations, Array]:
@@ -238,12 +280,15 @@ def _equations(panel: Panel, law: OwnLaw, memory: float) -> tuple[_Equations, Ar
     value = (rows[row + 1, agent] - powers[g] * rows[before[row, agent], agent]) / scale
     regressors = _regressors(panel, law)
     shared = _shared_columns(panel, law, powers, g, row, scale)
+    around = _around(panel) - np.nanmean(panel.rows) if law.responds else np.zeros((panel.length, panel.n))
     if law.shared == "period" and panel.is_complete:
         # Effects of periods are means over agents where nobody is missing.
         value = (value.reshape(panel.length, -1) - value.reshape(panel.length, -1).mean(axis=1)[:, None]).ravel()
         regressors = regressors - regressors.mean(axis=0)
+        around = around - around.mean(axis=1)[:, None]
     slope = reach / scale if law.level != "none" else np.zeros(g.size)
-    columns = sparse.hstack([sparse.csr_array(slope[:, None] * regressors[agent]), shared], format="csr")
+    heard = [sparse.csr_array(around.ravel()[:, None])] * law.responds
+    columns = sparse.hstack([sparse.csr_array(slope[:, None] * regressors[agent]), shared, *heard], format="csr")
     return _Equations(value, slope, agent, columns, -float(np.log(scale).sum())), regressors
 
 
@@ -279,19 +324,29 @@ def _shared_columns(
     return sparse.csr_array((by_step @ _trend(panel))[:, None])
 
 
+def _around(panel: Panel) -> Array:
+    """Return the mean of the neighbours' last answers at each scored row, (T, n); that of all for who has none."""
+    rows, degrees = panel.filled[:-1], panel.slope * panel.stubbornness
+    around = np.array([panel.adjacency(row) @ rows[row - 1] for row in range(1, panel.length + 1)])
+    nobody = np.full_like(around, np.nanmean(panel.rows))
+    return np.asarray(np.divide(around, degrees, out=nobody, where=degrees > 0))
+
+
 def _trend(panel: Panel) -> Array:
     return np.arange(panel.length, dtype=np.float64) - 0.5 * (panel.length - 1)
 
 
-def _effects(panel: Panel, law: OwnLaw, memory: float, c: Array, mean: Array) -> Array:
+def _effects(panel: Panel, law: OwnLaw, memory: float, c: Array, level: _Level) -> Array:
     """Return what all agents share at each scored row, (T,), on the scale of the answers."""
-    # Answers were taken about their mean m: φ(y − m) + m leaves (1 − φ)m.
-    constant = (1 - memory) * float(np.nanmean(panel.rows))
+    # Answers were taken about their mean μ: φ(y − μ) + w(m − μ) + μ leaves (1 − φ − w)μ.
+    constant = (1 - memory - level.weight) * float(np.nanmean(panel.rows))
     if law.shared == "trend":
         return np.asarray(constant + c[0] * _trend(panel))
     if law.shared == "nothing":
         return np.full(panel.length, constant)
     if panel.is_complete:
-        left = panel.rows[1:] - memory * panel.rows[:-1] - mean
+        left = panel.rows[1:] - memory * panel.rows[:-1] - level.mean
+        if law.responds:
+            left = left - level.weight * _around(panel)
         return np.asarray(left.mean(axis=1))
     return np.asarray(constant + c)

@@ -123,8 +123,8 @@ class FamilyFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
-        return criterion(self.panel, self.k, self.log_likelihood, responds=bool(self.course.names))
+        """Schwarz's criterion on the scored answers."""
+        return criterion(self.panel, self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
@@ -513,8 +513,8 @@ class AverageFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers; an average of neighbours is one of the ways to respond to them."""
-        return criterion(self.panel, self.k, self.log_likelihood, responds=self.name != "walk")
+        """Schwarz's criterion on the scored answers."""
+        return criterion(self.panel, self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
@@ -591,9 +591,9 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
 
         best = 0.0 if alone else float(optimize.minimize_scalar(fall, bounds=(0.0, _MOST), method="bounded").x)
         height, variance = _gap_average(panel, best)
-    # A mean of neighbours also stands for the level to which answers return, which other models have parameters for.
-    # Without their charge, agents who return to their own level would be taken for agents who follow others.
-    name, k = ("walk", 1) if alone else ("degroot", common_parameters(panel) + 1)
+    # Agents who return to a level, for which a mean of neighbours also stands, have rivals of their own. In a few rows
+    # these are not told from others, and the mean is charged for the parameters of such levels.
+    name, k = ("walk", 1) if alone else ("degroot", 2 if panel.length >= TELLING_ROWS else common_parameters(panel) + 1)
     return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k)
 
 
