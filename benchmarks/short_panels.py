@@ -9,7 +9,7 @@ import numpy as np
 
 from peerpressure import Network, compare
 from peerpressure.networks import barabasi_albert
-from peerpressure.recovery.courses import ADAPTING
+from peerpressure.recovery.courses import ADAPTING, TELLING_ROWS
 from peerpressure.recovery.rivals import FamilyFit
 
 from .comparison import STD, Array, Truth, family
@@ -74,8 +74,8 @@ class People(NamedTuple):
 
 
 def rivals(waves: int) -> list[str]:
-    """Return the rivals without adaptation that so many waves tell apart; two scored rows leave no course of pieces."""
-    return ["none", "constant", "linear", *(["power", "pieces"] if waves > 3 else []), "degroot", "walk"]
+    """Return the rivals without adaptation that so many waves tell apart."""
+    return ["none", "constant", "linear", *(["power"] if waves > TELLING_ROWS else []), "degroot", "walk"]
 
 
 def panel(n: int, waves: int, kind: str, seed: int) -> Panel:

@@ -181,6 +181,17 @@ def test_agents_of_whom_a_survey_says_nothing_are_left_as_they_are(still: bool, 
     assert found.log_likelihood[0] < 100
 
 
+@pytest.mark.parametrize(
+    ("unknown", "settled"), [("std", {"size"}), ("agent_std", {"size", "agents", "outlier"}), ("constant", set())]
+)
+def test_a_fit_is_not_tested_for_what_it_has_fitted(unknown: str, settled: set[str]) -> None:
+    model = six(pp.Constant(0.5))
+    tests = fit(pp.simulate(model, 30, seed=1), model, (unknown,)).diagnostics
+    assert tests is not None
+    assert {name for name, p in tests.tests.items() if p is None} == settled
+    assert tests.p_value is not None
+
+
 @pytest.mark.filterwarnings("error")
 def test_intervals_without_an_end_say_so() -> None:
     found = fit(_survey(True)[1][:3], pp.Model(pp.Network(np.zeros((9, 9))), noise=pp.Gaussian(1.0)), ("constant",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -291,7 +291,7 @@ class Comparison:
         if not self.panel.model.is_constant:
             return None
         model = self.fit.conditional
-        return diagnose_fit(conditional_run(self.fit.panel, model), model)
+        return replace(diagnose_fit(conditional_run(self.fit.panel, model), model), estimated=("std",))
 
     @cached_property
     def p_value(self) -> float | None:

@@ -277,7 +277,7 @@ class LikelihoodFit:
         first = replace(
             self.data, values=self.data.values[:1], known=self.data.known[:1], replicates=self.data.replicates[:1]
         )
-        return self.tests(self.model, first, self.rows)
+        return replace(self.tests(self.model, first, self.rows), estimated=tuple(self.parameters))
 
     def summary(self) -> str:
         """Return the parameters with their intervals, the likelihood, and what a reader must know, line by line.
