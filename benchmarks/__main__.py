@@ -25,6 +25,7 @@ from . import (
     fit_coverage,
     goodness_of_fit,
     inference,
+    influence,
     latency,
     memory,
     network_classes,
@@ -67,6 +68,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "fit": fit_coverage.measure,
     "comparison": comparison.measure,
     "panels": short_panels.measure,
+    "influence": influence.measure,
     "answers": answers.measure,
     "diagnostics": goodness_of_fit.measure,
     "scores": score_power.measure,
@@ -82,7 +84,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS), metavar="NAME",
                         help=f"some of: {', '.join(MEASUREMENTS)}")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
-                        help="processes that share the records of studies (fit, comparison, panels, answers, scores); "
+                        help="processes that share the records of studies (fit, comparison, panels, influence, answers, scores); "
                         "what is timed alone still runs alone")  # fmt: skip
     parser.add_argument("--records", type=int, metavar="N",
                         help="records of each setting in studies, for a first look or smaller errors")  # fmt: skip

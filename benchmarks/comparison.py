@@ -25,12 +25,12 @@ RIVALS = (
     "constant",
     "linear",
     "power",
-    "pieces",
     "constant+adaptation",
     "linear+adaptation",
     "degroot",
     "walk",
-    "var",
+    "own-return",
+    "common-return",
 )
 SIZES = ((10, 20), (10, 50), (10, 200), (30, 20), (30, 50), (30, 200))
 DATA_SETS = 20
@@ -38,8 +38,7 @@ DATA_SETS = 20
 TEXT = f"""\
 Records are made by a plain loop on BA(n, 2) networks with σ = {STD:g}, hidden opinions uniform on [0, 1] and y₀ = x₀
 not observed. *Right* is the share of data sets in which the true model has the largest weight among {len(RIVALS)}
-rivals; the true pressure is 0.5, 0.1 t, 0.5 √t, or 0.2 that becomes 1 after a third of the record, and adaptation 0.05.
-The autoregression is true where agents respond to other agents than those of the network.
+rivals; the true pressure is 0.5, 0.1 t or 0.5 √t, and adaptation 0.05. Those who return keep 0.6 of their last answer.
 """
 
 
@@ -55,10 +54,8 @@ TRUTHS: Mapping[str, Truth] = {
     "constant": Truth(lambda t, last: 0.5),
     "linear": Truth(lambda t, last: 0.1 * t),
     "power": Truth(lambda t, last: 0.5 * t**0.5),
-    "pieces": Truth(lambda t, last: 0.2 if t < last / 3 else 1.0),
     "constant+adaptation": Truth(lambda t, last: 0.5, 0.05),
     "linear+adaptation": Truth(lambda t, last: 0.1 * t, 0.05),
-    "var": Truth(lambda t, last: 0.5),
 }
 
 
@@ -70,8 +67,9 @@ def record(truth: str, network: Network, steps: int, seed: int) -> Array:
     if truth in ("walk", "degroot"):
         b = 0.5 * (truth == "degroot")
         return path(lambda y, t: (1 - b) * y + b * (A @ y) / d + 0.1 * rng.standard_normal(n), y, steps)
-    if truth == "var":
-        A = (rng.random((n, n)) < 4 / n) * (1.0 - np.eye(n))
+    if truth.endswith("return"):
+        level = y.copy() if truth == "own-return" else np.full(n, 0.5)
+        return path(lambda y, t: 0.6 * y + 0.4 * level + STD * rng.standard_normal(n), y, steps)
     return family(A, y, steps, TRUTHS[truth], rng)
 
 

@@ -166,7 +166,7 @@ def test_all_extensions_of_the_model_share_one_kernel(replicates: int) -> None:
 
 
 def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peerpressure.recovery import _lasso, _responses
+    from peerpressure.recovery import _responses
 
     asked = set[str]()
 
@@ -179,10 +179,9 @@ def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> 
 
         monkeypatch.setattr(module, name, asking)
 
-    noted(_lasso, "_descent")
     noted(_responses, "_compiled")
     warmup._compare()
-    assert asked == {"_descent", "_compiled"}
+    assert asked == {"_compiled"}
 
 
 def test_warmup_compiles_what_fits_to_answers_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,6 +143,13 @@ def test_averages_contain_the_walk() -> None:
     assert alone.std == pytest.approx(0.1, rel=0.4)
 
 
+def test_errors_of_measurement_are_not_told_from_the_noise_of_people_who_respond_to_nobody() -> None:
+    found = pp.compare(record(graph(6), 12, 1), graph(6), ["none"], measurement_noise=True)
+    assert "Errors of measurement cannot be told from the noise" in " ".join(found.sentences)
+    assert not any("errors of measurement of" in sentence for sentence in found.sentences)
+    assert not {"noise std", "measurement noise"} & set(found.parameters["parameter"])
+
+
 def test_models_of_the_user_and_pages_take_answers_with_errors() -> None:
     network = graph(6)
     rows = np.round(record(network, 12, 3, lambda t: 0.5), 1)
@@ -160,7 +167,7 @@ def test_models_of_the_user_and_pages_take_answers_with_errors() -> None:
         ({"observation": pp.Observation(first_step=3)}, "all agents at all steps"),
         ({"observation": (1, 5)}, "must be an Observation"),
         ({"measurement_noise": 0.1}, "must be True or False"),
-        ({"observation": pp.Observation(scale=(1, 5)), "rivals": ["var"]}, "rivals of this record"),
+        ({"observation": pp.Observation(scale=(1, 5)), "rivals": ["own-return"]}, "rivals of this record"),
     ],
 )
 def test_what_a_comparison_does_not_take_is_one_clear_line(given: dict[str, object], match: str) -> None:

@@ -123,6 +123,9 @@ def test_filter_and_smoother_are_those_of_the_dense_law(name: str) -> None:
     seen = problem.answers.as_numbers(np.exp(2 * points[:, 0]))
     height, posterior = smoothed(path, seen)
     assert log_density(path, seen) == pytest.approx(height)
+    # Opinions are kept apart in units of the noise: a factor τ alone would make all pressure look stronger.
+    log_ratio = points[:, problem.names.index("spread")] - points[:, problem.names.index("std")]
+    assert problem.evidence(points)[0] == pytest.approx(height + log_ratio)
     mean, spread = dense(path)
     states_, n = path.mean.shape[1], model.n
     place = np.array([t * states_ + i for t, i in zip(*np.nonzero(seen.present), strict=True)])
@@ -230,8 +233,8 @@ def test_ordered_answers_have_the_law_of_numerical_integration(answers: list[lis
     height, sites = problem.evidence(point)
     low, high = (end[1:].ravel() for end in problem.answers.cuts)
     expected, opinions = brute_force(problem.path(point), low, high, noise**2)
-    # The factor τ is that of the estimate, here 1.
-    assert height[0] == pytest.approx(expected, abs=0.01)
+    # The factor τ/σ is that of the estimate.
+    assert height[0] == pytest.approx(expected - np.log(0.8), abs=0.01)
     assert problem.posteriors(point, sites)[1][0] == pytest.approx(opinions, abs=0.02)
 
 
@@ -252,7 +255,7 @@ def test_many_answers_that_say_the_same_settle(std: float) -> None:
         same &= ((y > low[t]) & (y < high[t])).all(axis=1)
     share = same.mean()
     # Expectation propagation is off by half a unit here, where noise hardly moves answers.
-    assert height[0] == pytest.approx(np.log(share), abs=0.6 + 4 / np.sqrt(share * len(x)))
+    assert height[0] == pytest.approx(np.log(share) - np.log(std), abs=0.6 + 4 / np.sqrt(share * len(x)))
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -120,7 +120,7 @@ def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
         (pp.Linear(), ("exponent",), "needs Power"),
         (pp.Linear(), ("noise",), "among std"),
         (pp.Linear(), "std", "among std"),
-        (pp.Constant(0.0), ("stubbornness",), "peer pressure in one of them"),
+        (pp.Constant(0.0), ("stubbornness",), "agents with neighbours and peer pressure"),
         (pp.Linear(), ("pressure", "stubbornness"), "common factor"),
         (pp.Linear(), ("agent_std", "stubbornness"), "only the first steps"),
         (pp.Linear(), ("agent_std", "std"), "which it contains"),
@@ -154,6 +154,63 @@ def test_a_fit_needs_something_to_find_and_a_network_that_fits(monkeypatch: pyte
     monkeypatch.setattr(limits, "FIT_NUMBERS", 50)
     with pytest.raises(pp.errors.TooLargeError, match="50 outputs"):
         fit(outputs_of(pp.simulate(model, 9), model), model, ("std",))
+
+
+def _survey(still: bool) -> tuple[pp.Model, np.ndarray]:
+    """Return six waves of people of whom some have no friends, or some and all their friends never move."""
+    rng, ties = np.random.default_rng(1), pp.networks.barabasi_albert(9, 2, seed=1).adjacency.toarray()
+    rows = rng.uniform(1, 5, 9) + 0.5 * rng.standard_normal((6, 9))
+    if still:
+        rows[:, np.r_[8, np.flatnonzero(ties[8])]] = 3.0
+    else:
+        ties[8] = ties[:, 8] = 0
+    return pp.Model(pp.Network(ties), pressure=1.0, noise=pp.Gaussian(0.5)), rows
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("still", [False, True])
+@pytest.mark.parametrize("unknown", [("stubbornness",), ("std", "stubbornness")])
+def test_agents_of_whom_a_survey_says_nothing_are_left_as_they_are(still: bool, unknown: tuple[str, ...]) -> None:
+    model, rows = _survey(still)
+    found = fit(rows, model, unknown)
+    assert np.isnan(found.parameters["stubbornness"].value[0, 8])
+    assert not found.parameters["stubbornness"].identified[0, 8]
+    assert found.model.s[8] == 1.0
+    assert found.diagnostics is not None
+    assert "nan" not in found.summary()
+    assert found.log_likelihood[0] < 100
+
+
+@pytest.mark.parametrize(
+    ("unknown", "settled"), [("std", {"size"}), ("agent_std", {"size", "agents", "outlier"}), ("constant", set())]
+)
+def test_a_fit_is_not_tested_for_what_it_has_fitted(unknown: str, settled: set[str]) -> None:
+    model = six(pp.Constant(0.5))
+    tests = fit(pp.simulate(model, 30, seed=1), model, (unknown,)).diagnostics
+    assert tests is not None
+    assert {name for name, p in tests.tests.items() if p is None} == settled
+    assert tests.p_value is not None
+
+
+@pytest.mark.filterwarnings("error")
+def test_intervals_without_an_end_say_so() -> None:
+    found = fit(_survey(True)[1][:3], pp.Model(pp.Network(np.zeros((9, 9))), noise=pp.Gaussian(1.0)), ("constant",))
+    assert "constant" in found.summary()
+    assert "nan" not in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("rows", "unknown", "match"),
+    [
+        (2, ("std", "stubbornness"), "needs 2 steps or more .* got at most 1 for an agent"),
+        (3, ("std", "stubbornness"), "and all together 1 more, got 0 more"),
+        (1, ("std",), "needs 1 step or more"),
+    ],
+)
+def test_what_is_missing_is_counted(rows: int, unknown: tuple[str, ...], match: str) -> None:
+    model, survey = _survey(False)
+    with pytest.raises(pp.errors.InvalidInputError, match=match):
+        fit(survey[:rows], model, unknown)
 
 
 @pytest.mark.parametrize("noise", [pp.Laplace(1.0), pp.Gaussian(1.0, temporal="frozen"), pp.NoNoise()])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from peerpressure.fitting.lagged_placebo import Placebo
 from peerpressure.networks import Network
 from peerpressure.recovery import FitDiagnostics
 from peerpressure.recovery.panel import Panel
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from peerpressure.recovery import ScoreTests
+
+
+Verdict: TypeAlias = Literal["responds", "no response", "cannot tell"]
 
 
 class Compared(Protocol):
@@ -53,6 +57,12 @@ class Compared(Protocol):
     def scored(self) -> int: ...
     @property
     def p_value(self) -> float | None: ...
+    @property
+    def placebo(self) -> Placebo | None: ...
+    @property
+    def p_value_placebo(self) -> float | None: ...
+    @property
+    def verdict(self) -> Verdict: ...
     @property
     def diagnostics(self) -> FitDiagnostics | None: ...
     @property

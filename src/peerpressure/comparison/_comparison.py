@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -13,23 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from peerpressure.comparison._compared import Verdict
 from peerpressure.comparison._reading import errors_of, network_of, panel_of, refuse_swapped
-from peerpressure.comparison._sentences import COMMON_CAUSES, sentences_on
+from peerpressure.comparison._sentences import COMMON_CAUSES, sentences_on, verdict_on
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import replacing
+from peerpressure.fitting.lagged_placebo import Placebo, placebo
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.progress import ShouldStop, announce, cancellable, check_cancelled
 from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit
-from peerpressure.recovery.courses import piece_starts
 from peerpressure.recovery.integrated_likelihood import Criterion, conditional_run
 from peerpressure.recovery.measured_rivals import MeasuredFit
+from peerpressure.recovery.own_rivals import OwnFit
 from peerpressure.recovery.panel import Panel
 from peerpressure.recovery.rivals import (
     WITH_HIDDEN,
-    AutoregressionFit,
     AverageFit,
-    FamilyFit,
     Fitted,
     fit_given,
     fit_rival,
@@ -78,10 +78,11 @@ def compare(
     network : Network, TemporalNetwork or path, optional
         Who listens to whom, or a file that `read_network` reads. Without one, only rivals that need none are compared.
     rivals : sequence of str and Model, or mapping of str to Model, optional
-        Names among "none", "constant", "linear", "power" and "pieces", each also with "+adaptation", "degroot", "walk"
-        and "var", and models of your own. Their network, stubbornness, pressure and adaptation are used as they are;
-        hidden opinions and the size of the noise are fitted. By default all names that the record can tell apart;
-        models that are passed as a mapping are compared with these as well.
+        Names among "none", "constant", "linear" and "power", each also with "+adaptation", "degroot", "walk",
+        "own-return" and "common-return", and those of them without neighbours with "+trend" or "+period"; and models of
+        your own. Their network, stubbornness, pressure and adaptation are used as they are; hidden opinions and the
+        size of the noise are fitted. By default all names that the record can tell apart; models that are passed as a
+        mapping are compared with these as well.
     start : {"hidden", "public"}, default "hidden"
         Whether the first row answers to a start that was not observed, or is itself the public start y₀ of the model.
         Under a hidden start step 0 is not used, since it would show the hidden opinions themselves.
@@ -168,17 +169,13 @@ def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Fitted], tup
     for place, name in enumerate([*names, *given], 1):
         announce(f"fitting {name}, model {place} of {count}")
         check_cancelled()
-        fits[name] = fit_given(panel, name, given[name]) if name in given else fit_rival(criterion, name)
+        parts = tuple(fits.values())
+        fits[name] = fit_given(panel, name, given[name]) if name in given else fit_rival(criterion, name, parts)
     announce("")
-    if rivals is None and "var" not in known:
-        notes.append(f"The vector autoregression was left out: {_why_left_out(panel)}.")
+    for name, fit in fits.items():
+        if fit.unidentified:
+            notes.append(f"{name} has no weight: its {fit.unidentified} is at the end of what a record can tell.")
     return fits, tuple(notes)
-
-
-def _why_left_out(panel: Panel) -> str:
-    if panel.errors is not None:
-        return "it takes answers as exact"
-    return "it needs 10 rows after the first" if panel.is_complete else "it needs a record without gaps"
 
 
 def _named(rivals: Rivals | None, known: Sequence[str]) -> tuple[list[str], dict[str, Model]]:
@@ -247,9 +244,12 @@ class Comparison:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """The weight of each rival, the largest first: exp(−Δ/2), where Δ is the difference in BIC, in shares of 1."""
+        """The weight of each rival, the largest first: exp(−Δ/2), where Δ is the difference in BIC, in shares of 1.
+
+        Rivals with a parameter that only the end of its range bounds have none.
+        """
         weights = weights_of(self.fits)
-        return {name: weights[name] for name in sorted(weights, key=lambda name: self.fits[name].bic)}
+        return {name: weights[name] for name in sorted(weights, key=lambda name: (-weights[name], self.fits[name].bic))}
 
     @cached_property
     def best(self) -> str:
@@ -263,8 +263,8 @@ class Comparison:
 
     @property
     def model(self) -> Model | None:
-        """The best model, fitted, for ``simulate``, ``recover`` and ``privacy``; None if the autoregression is best."""
-        return None if isinstance(self.fit, AutoregressionFit) else self.fit.model
+        """The best model, fitted, for ``simulate``, ``recover`` and ``privacy``; None if people return to levels."""
+        return None if isinstance(self.fit, OwnFit) else self.fit.model
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -286,12 +286,12 @@ class Comparison:
     @cached_property
     def diagnostics(self) -> FitDiagnostics | None:
         """Tests of the best model on the same answers; None if it has none, or answers have errors."""
-        if isinstance(self.fit, AutoregressionFit | MeasuredFit) or self._has_errors:
+        if isinstance(self.fit, OwnFit | MeasuredFit) or self._has_errors:
             return None
         if not self.panel.model.is_constant:
             return None
         model = self.fit.conditional
-        return diagnose_fit(conditional_run(self.fit.panel, model), model)
+        return replace(diagnose_fit(conditional_run(self.fit.panel, model), model), estimated=("std",))
 
     @cached_property
     def p_value(self) -> float | None:
@@ -304,14 +304,18 @@ class Comparison:
         """Averages over models by weight, with 95 % intervals: parameter, value, low and high.
 
         They are the pressure at the first and the last row that is explained and its mean, the rate of adaptation, the
-        standard deviation of the noise, and that of errors of measurement where these are unknown. Only models with
-        hidden opinions count; parameters of one model, such as an exponent, are in ``fits[name].parameters``.
+        standard deviation of the noise, and that of errors of measurement where these are unknown and can be told from
+        it. Models without neighbours have a pressure of 0, and walks and DeGroot's model a rate of 1. Parameters of one
+        model, such as an exponent, are in ``fits[name].parameters``.
         """
         import pandas as pd
 
         draws, weights = self._draws()
         is_measured = self.panel.errors is not None and self.panel.errors.is_measured
         names = _DERIVED + ("measurement noise",) * is_measured
+        if isinstance(self.fit, MeasuredFit) and is_measured and not self.fit.tells_errors:
+            # Where nobody responds, noise of opinions and of measurement is one noise, of which only the sum is known.
+            names = _DERIVED[:-1]
         rows = [
             (name, *_summary(values, weights)) for name, values in zip(names, draws.T, strict=False) if weights.size
         ]
@@ -321,26 +325,19 @@ class Comparison:
     def _has_errors(self) -> bool:
         return self.panel.errors is not None
 
-    def _family(self) -> dict[str, FamilyFit | MeasuredFit]:
-        return {
-            name: fit
-            for name, fit in self.fits.items()
-            if isinstance(fit, WITH_HIDDEN) and self.weights[name] > _NEGLIGIBLE * self._family_weight
-        }
-
-    @cached_property
-    def _family_weight(self) -> float:
-        return sum(self.weights[name] for name, fit in self.fits.items() if isinstance(fit, WITH_HIDDEN))
+    def _counted(self) -> dict[str, Fitted]:
+        """Return the rivals that averages are made of."""
+        return {name: fit for name, fit in self.fits.items() if self.weights[name] > _NEGLIGIBLE}
 
     def _draws(self) -> tuple[Array, Array]:
         """Return draws of the derived parameters (m, k) from all models, and their weights."""
         parts, weights = [np.empty((0, len(_DERIVED) + self._has_errors))], [np.empty(0)]
-        for name, fit in self._family().items():
+        for name, fit in self._counted().items():
             announce(f"how sure {name} is")
             with few_threads(self.panel.n):
-                draws = fit.draws()
+                draws, shares = fit.draws()
             parts.append(draws)
-            weights.append(np.full(len(draws), self.weights[name] / len(draws)))
+            weights.append(self.weights[name] * shares)
         announce("")
         return np.concatenate(parts), np.concatenate(weights)
 
@@ -348,35 +345,29 @@ class Comparison:
     def opinions(self) -> pd.DataFrame:
         """What each agent thinks after the last row, averaged over models: agent, value, std, low, high, last_answer.
 
-        Intervals are of 95 %. In a random walk and in DeGroot's model, opinions are the last answers; the
-        autoregression has no opinions and does not count.
+        Intervals are of 95 %. In a random walk and in DeGroot's model, opinions are the last answers, as they are where
+        all return to one value; where each agent returns to a level, they are these levels.
         """
         import pandas as pd
 
-        value, variance, total = np.zeros(self.panel.n), np.zeros(self.panel.n), 0.0
-        parts = [(weight, *self._opinions_of(name)) for name, weight in self.weights.items() if self._counts(name)]
-        total = sum(weight for weight, _, _ in parts) or 1.0
+        value, variance = np.zeros(self.panel.n), np.zeros(self.panel.n)
+        parts = [(self.weights[name], *self._opinions_of(fit)) for name, fit in self._counted().items()]
+        total = sum(weight for weight, _, _ in parts)
         for weight, mean, _ in parts:
             value = value + weight / total * mean
         for weight, mean, std in parts:
             variance = variance + weight / total * (std**2 + (mean - value) ** 2)
-        std = np.sqrt(variance) if parts else np.full(self.panel.n, np.nan)
+        std = np.sqrt(variance)
         half = float(special.ndtri(0.975)) * std
-        columns = {"value": value if parts else std, "std": std, "low": value - half, "high": value + half}
+        columns = {"value": value, "std": std, "low": value - half, "high": value + half}
         named = self.network.name_columns()
         return pd.DataFrame({**named, **columns, "last_answer": self.panel.last})
 
-    def _counts(self, name: str) -> bool:
-        fit = self.fits[name]
-        return isinstance(fit, AverageFit) or name in self._family()
-
-    def _opinions_of(self, name: str) -> tuple[Array, Array]:
-        fit = self.fits[name]
-        if isinstance(fit, WITH_HIDDEN):
-            with few_threads(self.panel.n):
-                return fit.opinions
-        assert isinstance(fit, AverageFit)
-        return self.panel.last, np.full(self.panel.n, fit.error)
+    def _opinions_of(self, fit: Fitted) -> tuple[Array, Array]:
+        if isinstance(fit, AverageFit):
+            return self.panel.last, np.full(self.panel.n, fit.error)
+        with few_threads(self.panel.n):
+            return fit.opinions
 
     @property
     def network(self) -> Network:
@@ -407,19 +398,39 @@ class Comparison:
         return pd.DataFrame(rows, columns=["kind", "first", "second"])
 
     @cached_property
+    def placebo(self) -> Placebo | None:
+        """The effect of neighbours' last answers beside that of people dealt to their places; None without ties."""
+        return placebo(self.panel) if self.has_network and self.panel.slope.any() else None
+
+    @property
+    def p_value_placebo(self) -> float | None:
+        """How rarely people who were dealt to the places of neighbours tell as much as these; None without ties."""
+        return None if self.placebo is None else self.placebo.p_value
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether people respond to their neighbours: "responds", "no response" or "cannot tell".
+
+        "responds" needs two witnesses: the best rival uses the network, and ``p_value_placebo`` is 0.05 at most. "no
+        response" needs that neither says so, and that a response of some size would have been found.
+        """
+        return verdict_on(self)
+
+    @cached_property
     def pressure(self) -> pd.DataFrame:
-        """Pressure over time: step, ``best`` of the best model, and levels of pieces with value, low and high."""
+        """Pressure over time by the best model: step, best, low and high (95 %); NaN where it has none."""
         import pandas as pd
 
         steps = self.panel.steps[1:]
-        best = self.fit.dynamics.rho if isinstance(self.fit, WITH_HIDDEN) else np.full(steps.size, np.nan)
-        frame = pd.DataFrame({"step": steps, "best": best})
-        pieces = self.fits.get("pieces", self.fits.get("constant"))
-        if not isinstance(pieces, WITH_HIDDEN):
-            return frame.assign(value=np.nan, low=np.nan, high=np.nan)
-        levels = pieces.parameters
-        place = np.searchsorted(piece_starts(steps), steps, side="right") - 1 if levels.value.size > 1 else steps * 0
-        return frame.assign(value=levels.value[place], low=levels.low[place], high=levels.high[place])
+        nothing = np.full(steps.size, np.nan)
+        columns = {"best": nothing, "low": nothing, "high": nothing}
+        if isinstance(self.fit, WITH_HIDDEN):
+            with few_threads(self.panel.n):
+                draws, weights = self.fit.courses()
+            best = self.fit.dynamics.rho
+            ends = np.array([_summary(values, weights)[1:] for values in draws.T]).T
+            columns = {"best": best, "low": np.minimum(ends[0], best), "high": np.maximum(ends[1], best)}
+        return pd.DataFrame({"step": steps, **columns})
 
     @cached_property
     def errors(self) -> pd.DataFrame:
@@ -445,7 +456,7 @@ class Comparison:
     @property
     def caveat(self) -> str:
         """What no such record can tell apart; empty where nothing is said of influence."""
-        return COMMON_CAUSES if self.fit.uses_network else ""
+        return COMMON_CAUSES if self.verdict == "responds" else ""
 
     def __str__(self) -> str:
         first = f"{self.panel.n} agents, steps {self.panel.steps[0]}–{self.panel.steps[-1]}; "
@@ -515,8 +526,9 @@ _DERIVED = ("pressure, first step", "pressure, mean", "pressure, last step", "ad
 
 
 def _summary(values: Array, weights: Array) -> tuple[float, float, float]:
-    """Return the mean and the central 95 % of weighted draws."""
+    """Return the mean and the central 95 % of weighted draws, or as much more as holds the mean."""
     order = np.argsort(values)
     share = np.cumsum(weights[order]) / weights.sum()
-    ends = [float(values[order][min(int(np.searchsorted(share, p)), values.size - 1)]) for p in (0.025, 0.975)]
-    return float(weights @ values / weights.sum()), ends[0], ends[1]
+    mean = float(weights @ values / weights.sum())
+    low, high = (float(values[order][min(int(np.searchsorted(share, p)), values.size - 1)]) for p in (0.025, 0.975))
+    return mean, min(low, mean), max(high, mean)

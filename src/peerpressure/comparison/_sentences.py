@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from peerpressure.comparison._compared import Compared
+from peerpressure.comparison._compared import Compared, Verdict
+from peerpressure.fitting.lagged_placebo import Placebo
 from peerpressure.recovery.courses import ADAPTING
 from peerpressure.recovery.measured_rivals import MeasuredFit
+from peerpressure.recovery.own_rivals import OWN_LAWS, OwnFit
 from peerpressure.recovery.rivals import WITH_HIDDEN, AverageFit
 
 COMMON_CAUSES = (
@@ -17,6 +19,10 @@ COMMON_CAUSES = (
 )
 # Weight above which the choice of a model is not doubted, and p-values below which its fit is.
 _CLEAR, _DOUBTFUL = 0.9, 0.01
+# P-values of the placebo at which a response is found, and the response that must be found where none is said to be.
+_FOUND, _MATTERS = 0.05, 0.2
+# Courses of pressure, and how many times more likely some must be than others to be told from them.
+_STEADY, _CHANGING, _FAR_MORE = frozenset({"constant"}), frozenset({"linear", "power"}), 20.0
 
 
 def sentences_on(c: Compared) -> tuple[str, ...]:
@@ -33,48 +39,98 @@ def _spoilt(c: Compared) -> Iterator[str]:
         yield "These answers lie on a grid and were taken as exact, so pressure looks weaker than it is: see the notes."
 
 
+def verdict_on(c: Compared) -> Verdict:
+    """Return the answer of both witnesses: the best rival, and the placebo."""
+    if c.placebo is None:
+        return "cannot tell"
+    likely, found = c.fit.uses_network, c.placebo.p_value <= _FOUND
+    if likely and found:
+        return "responds"
+    return "no response" if not likely and not found and c.placebo.smallest <= _MATTERS else "cannot tell"
+
+
 def _response(c: Compared) -> Iterator[str]:
     fit = c.fit
-    if isinstance(fit, AverageFit) and fit.uses_network:
+    if c.placebo is None:
+        yield _alone(c)
+        return
+    if c.verdict == "responds":
         yield "People respond to their neighbours."
-        yield f"They move {fit.weight:.0%} of the way to the mean of their neighbours at each step."
-    elif fit.uses_network:
-        yield "People respond to their neighbours."
-    elif not c.has_network:
-        yield _ALONE.get(c.best, _ALONE["none"])
-    elif c.best in ("walk", "var"):
-        yield "This network does not explain these data."
-        yield _ALONE[c.best]
-    else:
+        if isinstance(fit, OwnFit):
+            yield f"The mean of their neighbours has a weight of {_interval(*fit.weight)} in their next answer."
+            yield fit.law.words
+        if isinstance(fit, AverageFit):
+            yield f"They move {fit.weight:.0%} of the way to the mean of their neighbours at each step."
+        return
+    if c.verdict == "no response":
         yield "There is no sign that people respond to their neighbours in this network."
-        yield _ALONE.get(c.best, _ALONE["none"])
+        yield f"A response of {_share(c)} of the way to their mean at each step would have been found."
+    else:
+        yield "These data cannot tell whether people respond to their neighbours."
+        yield _why_not(c, c.placebo)
+    if not fit.uses_network:
+        yield _alone(c)
+
+
+def _share(c: Compared) -> str:
+    return "" if c.placebo is None else f"{c.placebo.smallest:.2g}"
+
+
+def _why_not(c: Compared, placebo: Placebo) -> str:
+    """Return why the two witnesses do not answer."""
+    if not placebo.can_tell:
+        return "All hear the same, so a response is not told from what moves all alike."
+    if c.fit.uses_network:
+        return (
+            f"The best model has a response, but people dealt to other places tell as much (p = {placebo.p_value:.2g})."
+        )
+    if placebo.p_value <= _FOUND:
+        return (
+            f"Neighbours tell more than people dealt to their places (p = {placebo.p_value:.2g}), "
+            "but a model without a response explains the answers best."
+        )
+    return f"A response of less than {_share(c)} of the way to their mean at each step would not have been found."
+
+
+def _alone(c: Compared) -> str:
+    own = OWN_LAWS.get(c.best)
+    return own.words if own else _ALONE.get(c.best, _ALONE["none"])
 
 
 _ALONE = {
     "none": "Answers vary about opinions of people's own, which do not change.",
     "none" + ADAPTING: "Answers vary about opinions of people's own, which follow their own answers.",
     "walk": "Each agent moves on from its last answer, at random and on its own.",
-    "var": "Agents respond to one another, but along other ties than those of a network; infer_network estimates them.",
 }
 
 
 def _course(c: Compared) -> Iterator[str]:
     fit = c.fit
-    if not isinstance(fit, WITH_HIDDEN) or not fit.uses_network or fit.given is not None:
+    if c.verdict != "responds" or not isinstance(fit, WITH_HIDDEN) or fit.given is not None:
         return
     name, p = c.best.removesuffix(ADAPTING), fit.parameters
     if name == "constant":
-        yield f"Pressure is constant, {_interval(p.value[0], p.low[0], p.high[0])}."
+        size = _interval(p.value[0], p.low[0], p.high[0])
+        known = _outweighs(c, _STEADY, _CHANGING)
+        yield f"Pressure is constant, {size}." if known else f"Pressure is {size} if constant; growth is not ruled out."
     elif name == "linear":
-        yield f"Pressure grows with time, by {_interval(p.value[0], p.low[0], p.high[0])} a step."
+        size = _interval(p.value[0], p.low[0], p.high[0])
+        if _outweighs(c, _CHANGING, _STEADY):
+            yield f"Pressure grows with time, by {size} a step."
+        else:
+            yield f"Pressure seems to grow with time, by {size} a step, but constant pressure is not ruled out."
     elif name == "power":
         verb = "grows" if p.low[1] > 0 else "falls" if p.high[1] < 0 else "hardly changes"
         yield f"Pressure {verb} with time, with exponent {_interval(p.value[1], p.low[1], p.high[1])}."
-    else:
-        rho = fit.dynamics.rho
-        steady = np.diff(rho)
-        verb = "grows" if (steady >= 0).all() else "falls" if (steady <= 0).all() else "changes"
-        yield f"Pressure {verb} over time, from {rho[0]:.3g} to {rho[-1]:.3g}."
+
+
+def _outweighs(c: Compared, these: frozenset[str], others: frozenset[str]) -> bool:
+    """Return whether courses of pressure were compared with others, and are far more likely than these."""
+    sums = [
+        sum(weight for name, weight in c.weights.items() if name.removesuffix(ADAPTING) in names)
+        for names in (these, others)
+    ]
+    return any(name.removesuffix(ADAPTING) in others for name in c.weights) and sums[0] >= _FAR_MORE * sums[1]
 
 
 def _interval(value: float, low: float, high: float) -> str:
@@ -84,7 +140,7 @@ def _interval(value: float, low: float, high: float) -> str:
 
 def _adaptation(c: Compared) -> Iterator[str]:
     fit = c.fit
-    if not isinstance(fit, WITH_HIDDEN) or fit.given is not None or not fit.uses_network:
+    if c.verdict != "responds" or not isinstance(fit, WITH_HIDDEN) or fit.given is not None:
         return
     if fit.adapts:
         p = fit.parameters
@@ -95,8 +151,12 @@ def _adaptation(c: Compared) -> Iterator[str]:
 
 
 def _errors(c: Compared) -> Iterator[str]:
-    if isinstance(c.fit, MeasuredFit) and c.fit.likelihood.errors.is_measured:
+    if not isinstance(c.fit, MeasuredFit) or not c.fit.likelihood.errors.is_measured:
+        return
+    if c.fit.tells_errors:
         yield f"Answers have errors of measurement of {_interval(*c.fit.measurement_noise)}, to which nobody responds."
+    else:
+        yield "Errors of measurement cannot be told from the noise of opinions where nobody responds to anybody."
 
 
 def _doubt(c: Compared) -> Iterator[str]:
@@ -110,6 +170,8 @@ def _fit(c: Compared) -> Iterator[str]:
     p = c.p_value
     if c.panel.errors is not None:
         yield "Whether this model fits is not tested: tests need exact answers."
+    elif isinstance(c.fit, OwnFit):
+        yield "Whether this model fits is not tested: tests are of models with hidden opinions."
     if p is None:
         return
     if p >= _DOUBTFUL:

@@ -27,7 +27,9 @@ def estimates_of(comparison: Compared, *, drawn: bool) -> Estimates:
         sentences=[*comparison.sentences, _record(comparison)],
         facts={
             "best": comparison.best,
+            "verdict": comparison.verdict,
             "p_value": comparison.p_value,
+            "p_value_placebo": comparison.p_value_placebo,
             "answers": comparison.scored,
             "models": comparison.table.to_dict(orient="records"),
             "parameters": comparison.parameters.to_dict(orient="records"),
@@ -55,12 +57,12 @@ def _pictures(comparison: Compared) -> list[Picture]:
             draw.weights(comparison.table),
         )
     ]
-    if np.isfinite(comparison.pressure[["best", "value"]].to_numpy()).any():
+    if np.isfinite(comparison.pressure["best"]).any():
         pictures.append(
             _picture(
                 "Peer pressure over time",
-                "Blue, the best model. Grey, levels that are free on pieces of time, with 95 % intervals: where the "
-                "curve leaves them, its form is wrong. Arrows mark intervals that reach further than the axis.",
+                "By the best model, with 95 % intervals: only as right as the form of its curve. An arrow marks "
+                "intervals that reach further than the axis.",
                 draw.pressure(comparison.pressure, comparison.best),
             )
         )

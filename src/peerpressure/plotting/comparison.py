@@ -50,30 +50,27 @@ def _weights(axes: Axes, table: pd.DataFrame) -> None:
 
 @styled
 def pressure(course: pd.DataFrame, best: str) -> Figure:
-    """Show the pressure of the best model over time, and free levels on pieces of time with 95 % intervals."""
+    """Show the pressure of the best model over time, with 95 % intervals."""
     figure = Figure(figsize=(ONE_COLUMN, 2.5))
     _pressure(figure.add_subplot(), course, best)
     return figure
 
 
 def _pressure(axes: Axes, course: pd.DataFrame, best: str) -> None:
-    step, value = course["step"].to_numpy(), course["value"].to_numpy()
-    drawn, ends = course["best"].to_numpy(), course["high"].to_numpy()
-    top = _top_of_pressure(np.r_[drawn, value], ends)
-    if np.isfinite(value).any():
-        starts = np.flatnonzero(np.r_[True, np.diff(value) != 0])
-        for first, last in zip(starts, np.r_[starts[1:], step.size], strict=True):
-            _piece(axes, step[first:last], course.iloc[int(first)], top)
+    step, drawn, high = (course[name].to_numpy() for name in ("step", "best", "high"))
+    top = _top_of_pressure(drawn, high)
     if np.isfinite(drawn).any():
-        axes.plot(step, drawn, color=BLUE, zorder=3)
+        axes.fill_between(step, course["low"], np.minimum(high, 2 * top), color=BLUE, alpha=0.15, linewidth=0)
+        axes.plot(step, drawn, color=BLUE, zorder=3, marker="o" if step.size == 1 else None)
         label(axes, best, (float(step[-1]), float(drawn[-1])), xytext=(-2, 6), ha="right", color=BLUE)
+        _say_cut(axes, step, high, top)
     axes.set_ylim(0, top)
     axes.set_xlabel("step $t$")
     axes.set_ylabel(r"peer pressure $\rho_t$")
 
 
 def _top_of_pressure(levels: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
-    """Return the end of the axis: that of all bands, but a few times the levels at most, which must not be squeezed."""
+    """Return the end of the axis: that of the band, but a few times the curve at most, which must not be squeezed."""
     highest = float(np.nanmax(np.r_[levels, 0.0]))
     if not np.isfinite(highest) or highest < 1e-9:
         return 1.0
@@ -81,17 +78,22 @@ def _top_of_pressure(levels: NDArray[np.float64], ends: NDArray[np.float64]) -> 
     return max(1.8 * highest, min(1.1 * float(bands.max(initial=0.0)), _HIGHEST_BAND * highest))
 
 
-def _piece(axes: Axes, step: NDArray[np.int64], row: pd.Series[float], top: float) -> None:
-    """Draw a level with its band, and say how far one reaches that the axes cut."""
-    edges, high = [step[0] - 0.5, step[-1] + 0.5], float(row["high"])
-    axes.fill_between(edges, row["low"], min(high, 2 * top), color=GREY, alpha=0.22, linewidth=0)
-    axes.plot(edges, [row["value"]] * 2, color=GREY, linewidth=1.2)
-    if high > top:
-        text = f"up to {high:.2g}" if np.isfinite(high) else "no upper end"
-        middle = float(np.mean(edges))
-        axes.plot(middle, 0.97 * top, "^", color=GREY, markersize=4)
-        place = (middle, 0.95 * top)
-        label(axes, text, place, xytext=(0, -2), va="top", ha="center", fontsize=6, color=INK, rotation=90)
+def _say_cut(axes: Axes, step: NDArray[np.int64], high: NDArray[np.float64], top: float) -> None:
+    """Say how far a band reaches that the axes cut."""
+    furthest = int(np.argmax(high))
+    if high[furthest] > top:
+        text = f"up to {high[furthest]:.2g}" if np.isfinite(high[furthest]) else "no upper end"
+        axes.plot(step[furthest], 0.97 * top, "^", color=BLUE, markersize=4)
+        label(
+            axes,
+            text,
+            (float(step[furthest]), 0.95 * top),
+            xytext=(0, -2),
+            va="top",
+            ha="center",
+            fontsize=6,
+            color=INK,
+        )
 
 
 @styled

@@ -2,8 +2,9 @@
 
 Hidden opinions cannot be read off such outputs, and a parameter for each of them would be fitted to errors. They are
 therefore integrated out as draws from N(μ, τ²): τ is one more shared coordinate, and μ has a wide prior. With a few
-agents the likelihood may be highest at τ = 0, where everybody would think alike with certainty; the factor τ keeps the
-estimate away from there [1]_. Intervals are those of the likelihood ratio in each coordinate, the others maximised.
+agents the likelihood may be highest at τ = 0, where everybody would think alike with certainty; the factor τ/σ keeps
+the estimate away from there [1]_. A factor τ would favour opinions that are far apart in every unit, and with them
+strong pressure. Intervals are those of the likelihood ratio in each coordinate, the others maximised.
 Those of x₀ come from its posteriors at several points around the maximum, weighted by their likelihood, and reach at
 least as far as the profiles of the coordinates take it.
 
@@ -127,9 +128,11 @@ class AnswerLikelihood(AnswerProblem):
         has_memory = "autocorrelation" in self.unknown or self.unknown.model.noise.autocorrelation
         return (3 if has_memory else 2) * self.unknown.model.n
 
-    def penalty(self, points: Array) -> Array:
-        """Return the logarithm of the spread of opinions."""
-        return np.asarray(points[:, self.names.index("spread")])
+    @cached_property
+    def penalty_slopes(self) -> Array:
+        """Those of log τ/σ, or of log τ where σ is known."""
+        names = np.array(self.names)
+        return np.asarray((names == "spread").astype(np.float64) - (names == "std"))
 
     def noise(self, points: Array) -> Array:
         """Return the variance of the errors of measurement at points, (B,)."""
@@ -161,7 +164,7 @@ class AnswerLikelihood(AnswerProblem):
     def _start(self, points: Array) -> tuple[Array, Array]:
         n, (middle, reach) = self.unknown.model.n, self.centre
         memory = slice(2 * n, None)
-        spread = np.exp(self.penalty(points))
+        spread = np.exp(points[:, self.names.index("spread")])
         opinions = spread[:, None, None] ** 2 * np.eye(n) + reach**2
         mean, covariance = np.zeros((len(points), self.states)), np.zeros((len(points), self.states, self.states))
         mean[:, : 2 * n] = middle
@@ -237,7 +240,7 @@ def _result(problem: AnswerLikelihood, intervals: AnswerIntervals) -> ReplicateF
     value, covariance, (low, high) = intervals.opinions()
     std = np.sqrt(np.diagonal(covariance))
     hidden = UnknownParameter(value, std, low, high, np.isfinite(std))
-    log_likelihood = intervals.top.height - intervals.top.point[problem.names.index("spread")]
+    log_likelihood = intervals.top.height - float(problem.penalty(intervals.top.point[None])[0])
     return ReplicateFit(shared, hidden, covariance, float(log_likelihood))
 
 

@@ -65,16 +65,21 @@ class AnswerProblem(ABC):
         """Return the variance of the errors of measurement at points, (B,)."""
 
     @abstractmethod
-    def penalty(self, points: Array) -> Array:
-        """Return what is added to the logarithm of the likelihood at points, (B,)."""
-
-    @abstractmethod
     def opinions(self, points: Array, sites: Sites) -> tuple[Array, Array]:
         """Return means (B, n) and covariances (B, n, n) of hidden opinions."""
 
     @abstractmethod
     def bounds(self, start: Array) -> Sequence[tuple[float, float]]:
         """Return the range of each coordinate in a search from a start."""
+
+    @property
+    @abstractmethod
+    def penalty_slopes(self) -> Array:
+        """The derivatives of the penalty, which is linear in the coordinates, (d,)."""
+
+    def penalty(self, points: Array) -> Array:
+        """Return what is added to the logarithm of the likelihood at points, (B,)."""
+        return np.asarray(points @ self.penalty_slopes)
 
     def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
         """Return heights (B,), and the Gaussians in place of answers."""
@@ -84,8 +89,7 @@ class AnswerProblem(ABC):
     def gradients(self, points: Array, sites: Sites) -> Array:
         """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
         own = self.answers.gradients(lambda near: (self.path(near), self.noise(near)), points, sites)
-        # Penalties are the coordinate of the spread of opinions itself.
-        return np.asarray(own + (np.array(self.names) == "spread"), dtype=np.float64)
+        return np.asarray(own + self.penalty_slopes, dtype=np.float64)
 
     def slopes(self, points: Array, near: Sites) -> Array:
         """Return the derivatives of heights by coordinates, (B, d)."""

@@ -261,6 +261,10 @@ TESTS: Mapping[str, FitTest] = {
 }
 
 
+# Tests that an estimate of a parameter has settled: a size that is fitted is right.
+_SETTLED: Mapping[str, tuple[str, ...]] = {"std": ("size",), "agent_std": ("size", "agents", "outlier")}
+
+
 def holm(p: Array) -> Array:
     """Return p-values (…, m) adjusted for the m tests in a row: the smallest times m, the next times m − 1 and so on.
 
@@ -330,6 +334,9 @@ class FitDiagnostics:
         Function of both that returns the log-likelihood, or None if there is none.
     misses_of : callable
         Function of both that returns the score tests.
+    estimated : tuple of str
+        Unknown parameters that were estimated from the same outputs. Tests of what an estimate equals by definition
+        would be passed by every record, and are left out.
 
     See Also
     --------
@@ -359,6 +366,7 @@ class FitDiagnostics:
     residuals_of: Callable[[System, Outputs], Residuals | None] = field(repr=False)
     likelihood_of: Callable[[System, Outputs], Likelihood | None] = field(repr=False)
     misses_of: Callable[[System, Outputs], ScoreTests] = field(repr=False)
+    estimated: tuple[str, ...] = ()
 
     @cached_property
     def _residuals(self) -> Residuals | None:
@@ -412,8 +420,8 @@ class FitDiagnostics:
         does; "lags" autocorrelation; "drift" the level and trend of each agent's residuals; "steps" whether they are
         larger early or late; "tails" and "law" their distribution.
         """
-        w = self.residuals
-        return {name: None if w is None else each.test(w) for name, each in TESTS.items()}
+        w, settled = self.residuals, {test for name in self.estimated for test in _SETTLED.get(name, ())}
+        return {name: None if w is None or name in settled else each.test(w) for name, each in TESTS.items()}
 
     @property
     def p_value(self) -> Array | None:

@@ -365,7 +365,8 @@ class ProfileLikelihood:
         for _ in range(_ITERATIONS):
             ratio = of.slope / (1 + of.slope * w)
             value = (weight * ratio).sum(axis=0) - precision * (B + C * w)
-            step = value / ((weight * ratio**2).sum(axis=0) + precision * C)
+            # Agents that are not fitted have neither.
+            step = value / np.maximum((weight * ratio**2).sum(axis=0) + precision * C, 1e-300)
             moved = np.maximum(w + step, 0.0)
             done = (np.abs(moved - w) <= 1e-12 * w).all()
             w = moved

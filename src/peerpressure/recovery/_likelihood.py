@@ -61,6 +61,8 @@ _STUDENT_ITERATIONS = 500
 # noise is attributed to them and not to a wrong model.
 _ROUNDING = 1e-3
 # Both inner points of the interval are then at the same fraction from either end.
+# Pulls that vary by less than this part of the answers do not vary.
+_STILL = 1e-12
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
@@ -498,12 +500,12 @@ def _prepared(
         raise TooLargeError(message(rule, got=got, remedy="observe fewer steps, or take the parameters as known"))
     seen = observed_steps(_neutral(model, unknown), data)
     what = unknowns(model, unknown, seen.times, pieces)
-    design = _design(what, seen, ~np.isnan(data.known[0]))
+    coupling = seen.degrees * seen.public - seen.around
+    design = _design(what, seen, ~np.isnan(data.known[0]), coupling)
     path = np.zeros((data.values.shape[0], data.seen.last, model.n))
     for row, t in enumerate(data.seen.times):
         if t > 0:
             path[:, t - 1, data.seen.agents] = np.nan_to_num(data.at(row))
-    coupling = seen.degrees * seen.public - seen.around
     samples = [
         Sample(y, q, known, _given(design, data, y)) for y, q, known in zip(path, coupling, data.known, strict=True)
     ]
@@ -529,7 +531,7 @@ def _neutral(model: Model, unknown: Sequence[str]) -> Model:
     return model
 
 
-def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> FitDesign:
+def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_], coupling: Array) -> FitDesign:
     model = what.model
     std = model.noise.deviations(model.n)
     # Proportions between agents and steps are known, and only the common factor is estimated.
@@ -540,27 +542,45 @@ def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> Fi
         # Given the past, noise is predicted by that of the step before, which must be known, or has no past at all.
         used = follows | (used & (seen.times == 1)[:, None])
     rho = what.shared(what.starts()[0]).rho if seen.times.size else np.zeros((0, 1))
-    settled = _settled(what, used, known, rho * seen.degrees)
+    moves = _moves(rho * coupling, used, known, seen.public)
+    settled = _settled(what, used, known, rho * seen.degrees > 0, moves)
     return FitDesign(seen.times - 1, scale, used & settled, follows & settled, seen.degrees, ~known & settled)
 
 
-def _settled(what: Unknowns, used: Present, known: Present, pull: Array) -> Present:
+def _moves(pull: Array, used: Present, known: Present, public: Array) -> Present:
+    """Return whether pulls (R, T, n) say anything of stubbornness: the same at all steps, they are like an opinion."""
+    low = np.where(used, pull, np.inf).min(axis=1, initial=np.inf)
+    high = np.where(used, pull, -np.inf).max(axis=1, initial=-np.inf)
+    size = np.where(used, np.abs(public), 0.0).max(axis=1, initial=0.0)
+    spread = np.where(known, np.maximum(high, -low), high - low)
+    return np.asarray((spread > _STILL * size).all(axis=0))
+
+
+def _settled(what: Unknowns, used: Present, known: Present, pulled: Present, moves: Present) -> Present:
     """Return which agents have enough steps for their own unknowns, (n,), after checking their total."""
     steps = used.sum(axis=0)
     own = (~known).astype(int) + ("stubbornness" in what) + ("agent_std" in what)
     # An agent with as many steps as unknowns is fitted exactly: it determines them but adds nothing to the shared ones.
     enough = np.asarray(steps >= np.maximum(own, 1))
     if "stubbornness" in what:
-        # Steps without neighbours or without pressure do not depend on stubbornness.
-        enough &= (used & (pull > 0)).any(axis=0)
+        # Steps without neighbours, without pressure, or in which nobody moves do not depend on stubbornness.
+        heard = (used & pulled).any(axis=0)
+        if not heard.any() or ((enough & heard).any() and not (enough & heard & moves).any()):
+            rule = "an unknown stubbornness needs agents with neighbours and peer pressure, whose answers move"
+            got, remedy = "none", "take stubbornness as known, or check network and pressure"
+            raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        enough &= heard & moves
+        steps = np.where(heard, steps, 0)
     shared = len(what.coordinates)
     # Degrees of freedom left for the parameters that all agents share.
     spare = int((steps - own)[enough].sum())
     if not enough.any() or spare < shared:
-        rule = f"each agent needs {int(own.max())} steps or more that are observed from beginning to end"
-        rule += f", and all together {shared} more" * bool(shared)
-        rule += ", with neighbours and peer pressure in one of them" * ("stubbornness" in what)
+        least = max(int(own.max()), 1)
+        rule = f"each agent needs {least} {'step' if least == 1 else 'steps'} or more"
+        rule += " that are observed from beginning to end" + f", and all together {shared} more" * bool(shared)
         got = f"at most {int(steps.max(initial=0))} for an agent"
+        # Who has enough for itself is not said to have too few.
+        got = f"{spare} more" if enough.any() else got
         raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
     return enough
 
@@ -612,11 +632,17 @@ class _Remark(NamedTuple):
     spoilt: bool
 
 
+def _typical(values: Array) -> Array:
+    """Return the medians over replicates, NaN for agents that none of them says anything of."""
+    lost = np.isnan(values).all(axis=0)
+    return np.where(lost, np.nan, np.nanmedian(np.where(lost, 0.0, values), axis=0))
+
+
 def _grid_remark(what: Unknowns, data: Outputs, parameters: Mapping[str, UnknownParameter]) -> _Remark | None:
     """Return the remark on an undeclared grid, beside the noise that the fit itself has found."""
     if is_measured(data, what.names) or (spacing := spacing_of(data)) is None:
         return None
-    noise = what.noise_of_outputs({name: np.nanmedian(p.value, axis=0) for name, p in parameters.items()})
+    noise = what.noise_of_outputs({name: _typical(p.value) for name, p in parameters.items()})
     noise = noise[np.isfinite(noise) & (noise > 0)]
     if not noise.size or spacing <= HARMLESS * noise.min():
         return None

@@ -277,7 +277,7 @@ class LikelihoodFit:
         first = replace(
             self.data, values=self.data.values[:1], known=self.data.known[:1], replicates=self.data.replicates[:1]
         )
-        return self.tests(self.model, first, self.rows)
+        return replace(self.tests(self.model, first, self.rows), estimated=tuple(self.parameters))
 
     def summary(self) -> str:
         """Return the parameters with their intervals, the likelihood, and what a reader must know, line by line.
@@ -350,7 +350,8 @@ def with_values(model: Model, values: Mapping[str, Any], pieces: NDArray[np.int6
     noise, changes = model.noise, dict[str, Any]()
     for name in ("std", "agent_std"):
         if name in values:
-            noise = replace(noise, std=_plain(values[name]))
+            own = np.asarray(values[name])
+            noise = replace(noise, std=_plain(np.where(np.isnan(own), noise.std, own)))
     if "autocorrelation" in values:
         noise = replace(noise, temporal=AR1(float(values["autocorrelation"])))
     if "constant" in values:
@@ -368,7 +369,9 @@ def with_values(model: Model, values: Mapping[str, Any], pieces: NDArray[np.int6
         weight = adaptation_of(model, 1.0).adaptation_weight
         changes["adaptation"] = Adaptation(float(values["adaptation"]), weight)
     if "stubbornness" in values:
-        changes["stubbornness"] = np.asarray(values["stubbornness"])
+        # Agents of whom nothing is known keep that of the model.
+        own = np.asarray(values["stubbornness"])
+        changes["stubbornness"] = np.where(np.isnan(own), model.s, own)
     return replace(model, noise=noise, **changes)
 
 
@@ -416,7 +419,7 @@ _WHY: Mapping[str, str] = {
 
 
 def _described(name: str, p: UnknownParameter) -> str:
-    low, value, high = (np.nanmedian(a) if np.isfinite(a).any() else np.nan for a in (p.low, p.value, p.high))
+    low, value, high = (np.nan if np.isnan(a).all() else np.nanmedian(a) for a in (p.low, p.value, p.high))
     # Medians hide a single infinite end; the share that is not identified is stated instead.
     lost = np.mean(~p.identified)
     note = f", not identified in {lost:.0%}" if lost else ""

@@ -7,21 +7,24 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from peerpressure.immutable import read_only
 from peerpressure.recovery.panel import Panel
-from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
+from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.step import Array
 
 ADAPTING = "+adaptation"
+# Rows after the first from which powers of time, and adaptation under pressure, are told from anything else.
+TELLING_ROWS = 10
 # Pressure times the mean degree over stubbornness: outside of these nothing of it, or of anything else, is seen.
-_WEAKEST, _STRONGEST = np.log(1e-5), np.log(1e5)
-# Logit of an adaptation rate: at the lower end it is 0.0001, and at the upper end 0.999.
-RATE_RANGE = (-9.0, 7.0)
+_WEAKEST, _STRONGEST = np.log(1e-5), np.log(1e4)
+# Logit of an adaptation rate: at the lower end it is 1e-6; beyond 0.9 there are no opinions but the last answers.
+RATE_RANGE = (-14.0, float(special.logit(0.9)))
 # Beyond ±3, pressure vanishes or dominates after a few steps, and data cannot resolve the exponent.
 _STEEPEST = 3.0
+# How near to the end of its range a coordinate is at this end.
+_EDGE = 0.01
 # Logits of the rates of adaptation from which a search begins.
 FIRST_RATES = (-6.0, -4.0, -3.0, -2.0, 0.0)
 
@@ -74,11 +77,8 @@ def courses(panel: Panel) -> dict[str, Course]:
             lambda z: Power(float(z[1]), float(np.exp(z[0]) / weight * middle ** -z[1])),
         ),
     }
-    edges = piece_starts(panel.steps[1:])
-    if edges.size > 1:
-        made["pieces"] = _pieces(panel, edges, weight)
-    # With two scored rows, two parameters are a level for each row, which the pieces are already.
-    if panel.length < 3:
+    # A few rows tell an exponent neither from a level nor from noise.
+    if panel.length < TELLING_ROWS:
         made.pop("power")
     return made
 
@@ -88,36 +88,6 @@ def no_course() -> Course:
     return Course(
         (), lambda z, t: np.zeros(t.size), np.zeros((1, 0)), (), lambda z: np.zeros(0), lambda z: Constant(0.0)
     )
-
-
-def _pieces(panel: Panel, edges: NDArray[np.int64], weight: float) -> Course:
-    piece = np.searchsorted(edges, panel.steps[1:], side="right") - 1
-    starts = np.array([c + p * np.log(edges / edges[0]) for c in np.linspace(-4, 3, 6) for p in (0.0, 0.5, 1.0)])
-
-    def table(z: Array) -> Schedule:
-        # Steps before the first scored one have the pressure of its piece.
-        before = np.full(int(panel.steps[1]) - 1, np.exp(z[0]) / weight)
-        return Table(np.concatenate([before, np.exp(z)[piece] / weight]))
-
-    return Course(
-        tuple(f"pressure from step {edge}" for edge in edges),
-        lambda z, t: np.exp(z)[piece] / weight,
-        np.clip(starts, _WEAKEST, _STRONGEST),
-        ((_WEAKEST, _STRONGEST),) * edges.size,
-        lambda z: np.exp(z) / weight,
-        table,
-    )
-
-
-def piece_starts(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first steps of pieces of time, each twice as long as the one before."""
-    first, last = int(steps[0]), int(steps[-1])
-    powers = 2 ** np.arange(63)
-    inside = powers[(powers > first) & (powers <= last)]
-    # A last piece of one row among many would have a level of its own that one row determines.
-    if inside.size and last - inside[-1] + 1 < min(3, steps.size // 2):
-        inside = inside[:-1]
-    return np.concatenate([[first], inside]).astype(np.int64)
 
 
 @final
@@ -148,6 +118,36 @@ def own_ranges(course: Course, *, adapts: bool) -> Bounds:
     return course.bounds + (RATE_RANGE,) * adapts
 
 
+def at_the_edge(course: Course, z: Array, *, adapts: bool) -> str:
+    """Return the parameter that is at the end of its range, where no record can tell it; empty if there is none.
+
+    Without pressure, or without adaptation, a model is one of its cases, which is identified.
+    """
+    names, ranges = course.names + ("adaptation",) * adapts, own_ranges(course, adapts=adapts)
+    for name, value, (low, high) in zip(names, z, ranges, strict=False):
+        if value > high - _EDGE or (name == "exponent" and value < low + _EDGE):
+            return name
+    return ""
+
+
+def embedded(part: Course, z: Array, whole: Course, *, adapts: bool) -> Array | None:
+    """Return coordinates of a model as those of a more general one, None if it is no case of that.
+
+    Coordinates of ``part`` are those of its course and, if there is one more, of its rate of adaptation.
+    """
+    count = len(part.names)
+    if z.size > count and not adapts:
+        return None
+    rate = [z[count] if z.size > count else RATE_RANGE[0]] * adapts
+    if part.names == whole.names:
+        return np.array([*z[:count], *rate])
+    if not part.names:
+        # As good as no pressure.
+        return np.array([whole.bounds[0][0], *np.zeros(len(whole.names) - 1), *rate])
+    exponent = {"pressure": 0.0, "slope": 1.0}.get(part.names[0])
+    return None if len(whole.names) != 2 or exponent is None else np.array([z[0], exponent, *rate])
+
+
 def shown_ends(course: Course, z: Array, ends: Array, side: int, *, adapts: bool) -> Array:
     """Return ends of intervals on the scale of the model; an end of the search range is one of the legal range."""
     names, ranges = course.names + ("adaptation",) * adapts, own_ranges(course, adapts=adapts)
@@ -163,19 +163,9 @@ def shown_ends(course: Course, z: Array, ends: Array, side: int, *, adapts: bool
     return shown
 
 
-def search_charge(panel: Panel) -> float:
-    """Return the charge for the choice among the ways to respond to neighbours, on the scale of −2 log likelihood.
-
-    With so many ways, one of them explains chance more often than a single one would.
-    """
-    # Courses with pressure, and DeGroot's average; "none" is no way to respond.
-    return 2 * float(np.log(len(courses(panel))))
-
-
-def criterion(panel: Panel, k: int, log_likelihood: float, *, responds: bool) -> float:
-    """Return Schwarz's criterion on the scored answers, with the charge for ways to respond to neighbours."""
-    charge = search_charge(panel) if responds else 0.0
-    return k * float(np.log(panel.count)) + charge - 2 * log_likelihood
+def criterion(panel: Panel, k: int, log_likelihood: float) -> float:
+    """Return Schwarz's criterion on the scored answers."""
+    return k * float(np.log(panel.count)) - 2 * log_likelihood
 
 
 def common_parameters(panel: Panel) -> int:

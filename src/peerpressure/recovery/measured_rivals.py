@@ -14,6 +14,7 @@ and averages have no x of their own: it is the last y.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -38,8 +39,10 @@ from peerpressure.recovery.courses import (
     FIRST_RATES,
     Course,
     ParameterTable,
+    at_the_edge,
     common_parameters,
     criterion,
+    embedded,
     own_ranges,
     own_values,
     shown_ends,
@@ -126,9 +129,10 @@ class MeasuredLikelihood(AnswerProblem):
         """Return means (B, n) and covariances (B, n, n) of hidden opinions after the last row."""
         return last_opinions(self.path(points), sites.seen)
 
-    def penalty(self, points: Array) -> Array:
-        """Return log τ/σ: with few agents the likelihood may be highest where all think as first answers say."""
-        return np.zeros(len(points)) if self.averages else np.asarray(points[:, self.names.index("spread")])
+    @property
+    def penalty_slopes(self) -> Array:
+        """Those of log τ/σ: with few agents the likelihood may be highest where all think as first answers say."""
+        return np.asarray(np.array(self.names) == "spread", dtype=np.float64)
 
     def as_numbers(self, points: Array) -> Measurement:
         """Return the answers as numbers with errors."""
@@ -223,11 +227,11 @@ class MeasuredLikelihood(AnswerProblem):
             own.append((value - below, value + above))
         return own
 
-    def maximum(self) -> Climb:
-        """Return the highest point."""
+    def maximum(self, parts: Sequence[Array] = ()) -> Climb:
+        """Return the highest point, which is no lower than those of ``parts``, points of models that are its cases."""
         starts = self.starts()
         best = starts[np.argsort(-self.rough(starts), kind="stable")[:_STARTS]]
-        return max((Climb.from_start(self, z) for z in best), key=lambda climb: climb.height)
+        return max((Climb.from_start(self, z) for z in [*best, *parts]), key=lambda climb: climb.height)
 
 
 @final
@@ -259,7 +263,7 @@ class MeasuredFit:
     @property
     def k(self) -> int:
         """The number of parameters that agents share."""
-        return common_parameters(self.panel) + self._own + self.likelihood.errors.is_measured
+        return common_parameters(self.panel) + self.own_count + self.likelihood.errors.is_measured
 
     @property
     def log_likelihood(self) -> float:
@@ -268,8 +272,18 @@ class MeasuredFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
-        return criterion(self.panel, self.k, self.log_likelihood, responds=bool(self.course.names))
+        """Schwarz's criterion on the scored answers."""
+        return criterion(self.panel, self.k, self.log_likelihood)
+
+    @property
+    def unidentified(self) -> str:
+        """The parameter that only the end of its range bounds, empty if there is none; such a model has no weight."""
+        return "" if self.given is not None else at_the_edge(self.course, self.z, adapts=self.adapts)
+
+    @property
+    def tells_errors(self) -> bool:
+        """Whether errors of measurement are told from the noise of opinions, to which somebody must respond."""
+        return self.likelihood.errors.is_measured and (self.uses_network or self.adapts)
 
     @property
     def uses_network(self) -> bool:
@@ -306,7 +320,8 @@ class MeasuredFit:
         return AnswerIntervals(self.top, 0.95)
 
     @property
-    def _own(self) -> int:
+    def own_count(self) -> int:
+        """The number of parameters of pressure and adaptation."""
         return len(self.course.names) + self.adapts
 
     @cached_property
@@ -316,16 +331,13 @@ class MeasuredFit:
             return self._parameters()
 
     def _parameters(self) -> ParameterTable:
-        count, adapts = self._own, self.adapts
+        count, adapts = self.own_count, self.adapts
         names = self.course.names + ("adaptation",) * adapts
         if not count:
             return ParameterTable((), *(np.zeros(0) for _ in range(4)))
         std = np.sqrt(np.diagonal(self._intervals.covariance))[:count]
         value = own_values(self.course, self.z, adapts=adapts)
-        low, high = (
-            shown_ends(self.course, self.z, self._ends(std, side), place, adapts=adapts)
-            for place, side in enumerate((-1, 1))
-        )
+        low, high = (shown_ends(self.course, self.z, self._reach[place], place, adapts=adapts) for place in (0, 1))
         slopes = np.array(
             [
                 own_values(self.course, self.z + step, adapts=adapts)[k]
@@ -335,13 +347,19 @@ class MeasuredFit:
         )
         return ParameterTable(names, value, np.abs(slopes / 2e-4) * std, low, high)
 
+    @cached_property
+    def _reach(self) -> tuple[Array, Array]:
+        """The ends of the intervals of pressure and adaptation, as coordinates."""
+        std = np.sqrt(np.diagonal(self._intervals.covariance))[: self.own_count]
+        return self._ends(std, -1), self._ends(std, 1)
+
     def _ends(self, std: Array, side: int) -> Array:
         """Return ends of intervals of the coordinates of the course; those of the search range where there are none."""
         limits = np.array([ends[(side + 1) // 2] for ends in own_ranges(self.course, adapts=self.adapts)])
-        if self._own > _PROFILED:
-            ends = self.z[: self._own] + side * special.ndtri(0.975) * std
+        if self.own_count > _PROFILED:
+            ends = self.z[: self.own_count] + side * special.ndtri(0.975) * std
         else:
-            ends = np.array([self._intervals.end(k, side) for k in range(self._own)])
+            ends = np.array([self._intervals.end(k, side) for k in range(self.own_count)])
         return np.asarray(np.maximum(ends, limits) if side < 0 else np.minimum(ends, limits))
 
     @cached_property
@@ -350,12 +368,24 @@ class MeasuredFit:
         mean, covariance, _ = self._intervals.opinions()
         return mean, np.sqrt(np.diagonal(covariance))
 
-    def draws(self) -> Array:
-        """Return draws of pressure (first, mean, last), rate, noise and noise of measurement, (m, 6)."""
+    def draws(self) -> tuple[Array, Array]:
+        """Return draws of pressure (first, mean, last), rate, noise and noise of measurement, (m, 6), and their shares.
+
+        None is further away than the intervals of pressure and adaptation reach, where the likelihood has fallen.
+        """
+        return np.array([self._derived(z) for z in self._sample]), np.full(_DRAWS, 1 / _DRAWS)
+
+    def courses(self) -> tuple[Array, Array]:
+        """Return draws of the pressure at each scored row, (m, T), and their shares, (m,)."""
+        return np.array([self.likelihood.dynamics_at(z).rho for z in self._sample]), np.full(_DRAWS, 1 / _DRAWS)
+
+    @cached_property
+    def _sample(self) -> Array:
         values, V = np.linalg.eigh(self._intervals.covariance)
         scores = np.random.default_rng(0).standard_normal((_DRAWS, self.z.size))
         points = np.clip(self.z + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, *self.top.bounds)
-        return np.array([self._derived(z) for z in points])
+        points[:, : self.own_count] = np.clip(points[:, : self.own_count], *self._reach)
+        return np.asarray(points)
 
     def _derived(self, z: Array) -> Array:
         dynamics, names = self.likelihood.dynamics_at(z), self.likelihood.names
@@ -391,13 +421,27 @@ class MeasuredFit:
 
 
 def fit_measured(
-    panel: Panel, name: str, course: Course, *, adapts: bool = False, given: tuple[Model, Dynamics] | None = None
+    panel: Panel,
+    name: str,
+    course: Course,
+    *,
+    adapts: bool = False,
+    given: tuple[Model, Dynamics] | None = None,
+    parts: Sequence[object] = (),
 ) -> MeasuredFit:
-    """Return the model of the family with the highest likelihood of answers with errors."""
+    """Return the model of the family with the highest likelihood of answers with errors, no lower than its parts."""
     check_measured(panel)
     model, dynamics = given or (None, None)
     likelihood = MeasuredLikelihood(panel, course, adapts, dynamics)
-    return MeasuredFit(name, panel, likelihood, likelihood.maximum(), model)
+    # The scales of a case are those of the whole as well; of several cases the best one is near the maximum.
+    cases = [
+        (fit.top.height, np.r_[z, fit.z[fit.own_count :]])
+        for fit in parts
+        if isinstance(fit, MeasuredFit)
+        and (z := embedded(fit.course, fit.z[: fit.own_count], course, adapts=adapts)) is not None
+    ]
+    points = [max(cases, key=lambda case: case[0])[1]] if cases else []
+    return MeasuredFit(name, panel, likelihood, likelihood.maximum(points), model)
 
 
 def check_measured(panel: Panel) -> None:

@@ -1,13 +1,14 @@
 """Rival models of a record: each is fitted to the same answers, and returns its likelihood and its predictions.
 
 The family of the model has a course of peer pressure ρ_t, with or without adaptation. Rivals without hidden opinions
-are independent random walks, DeGroot's average of neighbours, and a vector autoregression. Walks and averages are
-models of the same family as well: with adaptation 1, the hidden opinion is the last answer.
+are independent random walks, DeGroot's average of neighbours, and the laws of people who respond to nobody in
+``own_rivals``. Walks and averages are models of the same family as well: with adaptation 1, the hidden opinion is the
+last answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias, final
@@ -20,16 +21,18 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._answer_search import Climb
-from peerpressure.recovery._lasso import Autoregression, fit_autoregression
 from peerpressure.recovery.courses import (
     ADAPTING,
     FIRST_RATES,
+    TELLING_ROWS,
     Bounds,
     Course,
     ParameterTable,
+    at_the_edge,
     common_parameters,
     courses,
     criterion,
+    embedded,
     no_course,
     own_ranges,
     own_values,
@@ -47,6 +50,7 @@ from peerpressure.recovery.integrated_likelihood import (
     within_height,
 )
 from peerpressure.recovery.measured_rivals import MeasuredFit, MeasuredLikelihood, check_measured, fit_measured
+from peerpressure.recovery.own_rivals import OWN_LAWS, OwnFit, fit_own, own_names
 from peerpressure.recovery.panel import Errors, Panel
 from peerpressure.schedules import Constant
 from peerpressure.step import Array
@@ -59,6 +63,10 @@ SHORT, MANY_AGENTS = 50, 30
 _SEARCHES = 2
 # Draws of the parameters of one model, from which averages over models are made.
 _DRAWS = 200
+# Weight of neighbours that is searched up to, and beyond which it is at this end.
+_MOST, _ALL = 0.999, 0.998
+# Most by which the logarithm of the likelihood may exceed that of a normal law at a draw.
+_RATIO = 1.0
 # A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
 _PROFILED = 3
 
@@ -70,6 +78,11 @@ class FittedRival(Protocol):
     k: int
     log_likelihood: float
     bic: float
+
+    @property
+    def unidentified(self) -> str:
+        """The parameter that only the end of its range bounds, empty if there is none."""
+        ...
 
     @property
     def uses_network(self) -> bool:
@@ -110,8 +123,13 @@ class FamilyFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
-        return criterion(self.panel, self.k, self.log_likelihood, responds=bool(self.course.names))
+        """Schwarz's criterion on the scored answers."""
+        return criterion(self.panel, self.k, self.log_likelihood)
+
+    @property
+    def unidentified(self) -> str:
+        """The parameter that only the end of its range bounds, empty if there is none; such a model has no weight."""
+        return "" if self.given is not None else at_the_edge(self.course, self.z, adapts=self.adapts)
 
     @property
     def uses_network(self) -> bool:
@@ -279,20 +297,26 @@ class FamilyFit:
             return height(np.zeros(0))
         return _climb(height, z[others], tuple(self.bounds[k] for k in others))[1]
 
-    def draws(self) -> Array:
-        """Return draws of pressure (first, mean, last), rate and noise from their approximate law, (m, 5).
+    def draws(self) -> tuple[Array, Array]:
+        """Return draws of pressure (first, mean, last), rate and noise, (m, 5), and their shares, (m,).
 
         They are the same at every call.
         """
+        points, shares = self._sample
+        return np.array([self._derived(point) for point in points]), shares
+
+    def courses(self) -> tuple[Array, Array]:
+        """Return draws of the pressure at each scored row, (m, T), and their shares, (m,)."""
+        points, shares = self._sample
+        return np.array([self.dynamics_at(point).rho for point in points]), shares
+
+    @cached_property
+    def _sample(self) -> tuple[Array, Array]:
+        """Draws of the coordinates and their shares."""
         z = self.reported.z
         if not z.size:
-            return self._derived(z)[None]
-        spread = np.where(np.isfinite(self.covariance), self.covariance, 0.0)
-        values, V = np.linalg.eigh(spread)
-        root = V * np.sqrt(np.maximum(values, 0.0))
-        scores = np.random.default_rng(0).standard_normal((_DRAWS, z.size))
-        points = np.clip(z + scores @ root.T, *np.array(self.bounds).T)
-        return np.array([self._derived(point) for point in points])
+            return z[None], np.ones(1)
+        return draws_of(self.reported.likelihood, z, self.covariance, self._ends, self.bounds)
 
     def _derived(self, z: Array) -> Array:
         dynamics = self.dynamics_at(z)
@@ -355,6 +379,33 @@ def _end(fall: Callable[[float], float], best: float, bound: float, std: float) 
     return bound
 
 
+def draws_of(
+    likelihood: Callable[[Array], float], z: Array, covariance: Array, ends: Array, bounds: Bounds
+) -> tuple[Array, Array]:
+    """Return draws of coordinates (m, k) by the likelihood around its maximum, and their shares (m,).
+
+    They are drawn by its curvature, and between the ends of an interval in directions that the curvature does not
+    bound; where the likelihood is not as its curvature says, their shares make up for it.
+    """
+    rng, std = np.random.default_rng(0), np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    flat = ~(std <= np.ptp(ends, axis=1))
+    scores = rng.standard_normal((_DRAWS, z.size))
+    scores[:, flat] = 0.0
+    root = np.zeros((z.size, z.size))
+    steep = np.ix_(~flat, ~flat)
+    values, V = np.linalg.eigh(covariance[steep])
+    root[steep] = V * np.sqrt(np.maximum(values, 0.0))
+    points = z + scores @ root.T
+    points[:, flat] = ends[flat, 0] + rng.random((_DRAWS, int(flat.sum()))) * np.ptp(ends[flat], axis=1)
+    points[0] = z
+    scores[0] = 0.0
+    inside = np.clip(points, *np.array(bounds).T)
+    heights = np.array([likelihood(point) for point in inside]) + 0.5 * np.square(scores).sum(axis=1)
+    # A curvature that is too sharp would let a few far draws decide.
+    shares = np.exp(np.minimum(heights - heights[0], _RATIO))
+    return inside, np.asarray(shares / shares.sum())
+
+
 def _hessian(height: Callable[[Array], float], z: Array, h: float = 0.02) -> Array:
     """Return the matrix of second differences."""
     k, middle = z.size, height(z)
@@ -384,8 +435,10 @@ def _inverse(information: Array) -> Array:
     return np.asarray(inverse)
 
 
-def fit_family(criterion: Criterion, name: str, course: Course, *, adapts: bool) -> FamilyFit:
-    """Return the model of the family with the highest integrated likelihood."""
+def fit_family(
+    criterion: Criterion, name: str, course: Course, *, adapts: bool, parts: Sequence[Fitted] = ()
+) -> FamilyFit:
+    """Return the model of the family with the highest integrated likelihood, which is no lower than that of a part."""
     panel, names = criterion.panel, len(course.names)
     k = common_parameters(panel) + names + adapts
     draft = FamilyFit(name, panel, course, criterion, adapts, np.zeros(0), -np.inf, k)
@@ -396,11 +449,17 @@ def fit_family(criterion: Criterion, name: str, course: Course, *, adapts: bool)
     if not panel.is_complete:
         # Each evaluation runs a filter.
         starts = starts[:: max(1, len(starts) // 12)]
+    cases = [embedded(fit.course, fit.z, course, adapts=adapts) for fit in parts if isinstance(fit, FamilyFit)]
+    fitted = [z for z in cases if z is not None]
+    starts = np.array([*fitted, *starts])
     heights = [draft.rough(z) for z in starts]
     maxima = [_climb(draft.rough, starts[place], draft.bounds) for place in np.argsort(heights)[: -1 - _SEARCHES : -1]]
     z, height = max(maxima, key=lambda pair: pair[1])
     if criterion.is_within:
         z, height = _climb(draft.likelihood, z, draft.bounds)
+    for part in fitted:
+        if draft.likelihood(part) > height:
+            z, height = _climb(draft.likelihood, part, draft.bounds)
     return replace(draft, z=z, log_likelihood=height)
 
 
@@ -454,8 +513,13 @@ class AverageFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers; an average of neighbours is one of the ways to respond to them."""
-        return criterion(self.panel, self.k, self.log_likelihood, responds=self.name != "walk")
+        """Schwarz's criterion on the scored answers."""
+        return criterion(self.panel, self.k, self.log_likelihood)
+
+    @property
+    def unidentified(self) -> str:
+        """Nothing, unless neighbours have all the weight."""
+        return "weight" if self.weight > _ALL else ""
 
     @property
     def uses_network(self) -> bool:
@@ -466,6 +530,15 @@ class AverageFit:
         """Return the average that each agent moves to, (T, n)."""
         before = panel.filled[:-1]
         return np.asarray(before + self.weight * _pull(panel, panel.filled))
+
+    def draws(self) -> tuple[Array, Array]:
+        """Return pressure (first, mean, last), rate, noise and errors, (1, 5 or 6), and its share.
+
+        With the degree as stubbornness, pressure is b/(1 − b); here it is that of a tie at the mean degree.
+        """
+        pressure = self.weight / (1 - self.weight) / (float(self.panel.slope.mean()) or 1.0)
+        errors = () if self.panel.errors is None else (self.error,)
+        return np.array([[pressure, pressure, pressure, 1.0, self.std / (1 - self.weight), *errors]]), np.ones(1)
 
     @cached_property
     def model(self) -> Model:
@@ -508,7 +581,7 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
     if panel.is_complete:
         changes, pull = np.diff(panel.rows, axis=0), _pull(panel, panel.rows)
         size = float((pull**2).sum())
-        best = 0.0 if alone or not size else float(np.clip((pull * changes).sum() / size, 0.0, 0.999))
+        best = 0.0 if alone or not size else float(np.clip((pull * changes).sum() / size, 0.0, _MOST))
         variance = float(np.square(changes - best * pull).mean())
         height = -0.5 * panel.count * (_LOG_TWO_PI + np.log(variance) + 1)
     else:
@@ -516,11 +589,11 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
         def fall(weight: float) -> float:
             return -_gap_average(panel, weight)[0]
 
-        best = 0.0 if alone else float(optimize.minimize_scalar(fall, bounds=(0.0, 0.999), method="bounded").x)
+        best = 0.0 if alone else float(optimize.minimize_scalar(fall, bounds=(0.0, _MOST), method="bounded").x)
         height, variance = _gap_average(panel, best)
-    # A mean of neighbours also stands for the level to which answers return, which other models have parameters for.
-    # Without their charge, agents who return to their own level would be taken for agents who follow others.
-    name, k = ("walk", 1) if alone else ("degroot", common_parameters(panel) + 1)
+    # Agents who return to a level, for which a mean of neighbours also stands, have rivals of their own. In a few rows
+    # these are not told from others, and the mean is charged for the parameters of such levels.
+    name, k = ("walk", 1) if alone else ("degroot", 2 if panel.length >= TELLING_ROWS else common_parameters(panel) + 1)
     return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k)
 
 
@@ -559,77 +632,37 @@ def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
     return height, variance * (1 - weight) ** 2
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class AutoregressionFit:
-    """A vector autoregression: every agent may respond to every other, whatever the network."""
-
-    name: str
-    panel: Panel = field(repr=False)
-    fitted: Autoregression = field(repr=False)
-
-    @property
-    def log_likelihood(self) -> float:
-        """The log-likelihood of the scored answers."""
-        return self.fitted.log_likelihood
-
-    @property
-    def k(self) -> int:
-        """The number of coefficients, constants and variances."""
-        return self.fitted.parameters
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion; numbers that are learned from the T rows of one agent count log T each.
-
-        The choice among all sets of as many neighbours counts as well (Chen and Chen 2008).
-        """
-        return self.k * float(np.log(self.panel.length)) + self.fitted.search - 2 * self.log_likelihood
-
-    @property
-    def uses_network(self) -> bool:
-        """It does not: its own coefficients take the place of the network."""
-        return False
-
-    def predictions(self, panel: Panel) -> Array:
-        """Return the answers that follow from those before, (T, n)."""
-        return self.fitted.constants + panel.rows[:-1] @ self.fitted.coefficients.T
-
-
-Fitted: TypeAlias = FamilyFit | MeasuredFit | AverageFit | AutoregressionFit
+Fitted: TypeAlias = FamilyFit | MeasuredFit | AverageFit | OwnFit
 # Models with hidden opinions, of exact answers and of answers with errors.
 WITH_HIDDEN = (FamilyFit, MeasuredFit)
 
 
 def rival_names(panel: Panel) -> tuple[str, ...]:
     """Return the rivals that a record can be compared with, in the order of the table of rivals."""
-    own = [name for name in courses(panel) if name == "none" or panel.slope.any()]
-    family = [variant for name in own for variant in (name, name + ADAPTING)]
-    if panel.length < 3:
-        family = own
-    rest = ["degroot"] * bool(panel.slope.any()) + ["walk"]
-    return (*family, *rest, *(["var"] if _allows_autoregression(panel) else []))
+    names = [name for name in courses(panel) if name == "none" or panel.slope.any()]
+    adapting = [name + ADAPTING for name in names if panel.length >= (3 if name == "none" else TELLING_ROWS)]
+    family = [each for name in names for each in (name, name + ADAPTING) if each == name or each in adapting]
+    return (*family, *["degroot"] * bool(panel.slope.any()), "walk", *own_names(panel))
 
 
-def _allows_autoregression(panel: Panel) -> bool:
-    return panel.is_complete and panel.errors is None and panel.length >= 10
-
-
-def fit_rival(criterion: Criterion, name: str) -> Fitted:
-    """Return a rival of the given name, fitted to a record."""
+def fit_rival(criterion: Criterion, name: str, parts: Sequence[Fitted] = ()) -> Fitted:
+    """Return a rival of the given name, fitted to a record; its search also begins at ``parts``, its cases."""
     panel = criterion.panel
     if name in ("walk", "degroot"):
         return fit_average(panel, alone=name == "walk")
-    if name == "var":
-        return AutoregressionFit(name, panel, fit_autoregression(panel.rows))
+    if name in OWN_LAWS:
+        return fit_own(panel, name)
     course, adapts = courses(panel)[name.removesuffix(ADAPTING)], name.endswith(ADAPTING)
     if panel.errors is not None:
-        return fit_measured(panel, name, course, adapts=adapts)
-    return fit_family(criterion, name, course, adapts=adapts)
+        return fit_measured(panel, name, course, adapts=adapts, parts=parts)
+    return fit_family(criterion, name, course, adapts=adapts, parts=parts)
 
 
 def weights_of(fits: Mapping[str, Fitted]) -> dict[str, float]:
     """Return the weights exp(−Δ/2) of differences in Schwarz's criterion, which add up to 1."""
     criteria = np.array([one.bic for one in fits.values()])
+    known = np.array([not one.unidentified for one in fits.values()])
+    # Where all models are at an edge, the weights are those of all.
+    criteria = np.where(known | ~known.any(), criteria, np.inf)
     weights = np.exp(-0.5 * (criteria - criteria.min()))
     return dict(zip(fits, (weights / weights.sum()).tolist(), strict=True))
