@@ -66,7 +66,7 @@ def test_a_walk_is_not_explained_by_the_network() -> None:
 
 
 def test_no_pressure_is_rarely_called_pressure() -> None:
-    """Friends who think alike to begin with, in three waves: likeness is not influence."""
+    """Friends who think alike to begin with, in six waves: likeness is not influence."""
     network = graph(60)
     D = np.diag(network.degrees)
     A = network.adjacency.toarray()
@@ -74,9 +74,19 @@ def test_no_pressure_is_rarely_called_pressure() -> None:
     called = 0
     for seed in range(10):
         hidden = smooth @ np.random.default_rng(100 + seed).standard_normal(60)
-        called += pp.compare(record(network, 3, seed, hidden=hidden), network).verdict == "responds"
+        called += pp.compare(record(network, 6, seed, hidden=hidden), network).verdict == "responds"
     # At a size of 5 %, more than 3 of 10 has a probability of 0.001.
     assert called <= 3
+
+
+def test_few_rows_are_asked_whether_anybody_had_seen_anything() -> None:
+    network = graph(20)
+    rows = record(network, 5, 1)
+    with pytest.raises(pp.errors.InvalidInputError, match="set first = 'before' if they had not") as caught:
+        pp.compare(rows, network)
+    assert "--first on the command line" in str(caught.value)
+    assert pp.compare(rows, network, ["none", "constant"]).fits
+    assert pp.compare(rows).fits  # without a network there is nothing to respond to
 
 
 def test_estimates_of_three_waves_are_not_drawn_to_zero() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from peerpressure.fitting._placebo import Placebo, seat_placebo
+from peerpressure.fitting._placebo import Shuffles, seat_placebo
 from peerpressure.fitting._weights import WeightFit, fit_memories, shares_of_others
 from peerpressure.fitting.panels import GroupPanel, Neighbours, PeerExposure, Shown
 from tests.fitting.records import Array, ring
@@ -128,10 +128,10 @@ def test_a_shuffle_is_the_same_study_with_people_on_other_seats(given: bool, fir
 
 def test_a_p_value_counts_the_shuffles_that_are_as_extreme() -> None:
     shuffled = np.array([0.0, 1.0, 2.0, 3.0])
-    assert Placebo(2.0, shuffled).p_value == pytest.approx(3 / 5)
-    assert Placebo(9.0, shuffled).p_value == pytest.approx(1 / 5)
-    assert Placebo(9.0, shuffled, two_sided=True).p_value == pytest.approx(1 / 5)
-    assert Placebo(1.5, shuffled, two_sided=True).p_value == 1.0
+    assert Shuffles(2.0, shuffled).p_value == pytest.approx(3 / 5)
+    assert Shuffles(9.0, shuffled).p_value == pytest.approx(1 / 5)
+    assert Shuffles(9.0, shuffled, two_sided=True).p_value == pytest.approx(1 / 5)
+    assert Shuffles(1.5, shuffled, two_sided=True).p_value == 1.0
 
 
 def test_the_placebo_is_exact_on_dealt_seats() -> None:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 Start: TypeAlias = Literal["hidden", "public"]
 Rivals: TypeAlias = Sequence[str | Model] | Mapping[str, Model]
+# Rows up to which no default set of rivals is compared.
+FEW_ROWS = 5
 # Models with less weight than this do not change an average in the digits that are shown.
 _NEGLIGIBLE = 1e-3
 
@@ -107,13 +109,14 @@ def compare(
     Raises
     ------
     InvalidInputError
-        If there are fewer than three rows, several replicates or topics, agents that the network lacks, or answers that
-        never change; or if a rival is unknown or cannot be scored.
+        If there are fewer than three rows, or up to five and no rivals were named; several replicates or topics,
+        agents that the network lacks, or answers that never change; or if a rival is unknown or cannot be scored.
     FileFormatError
         If a file cannot be read.
 
     See Also
     --------
+    fitting.response : Whether people respond to what they see, from records of a few rows, in one group or in many.
     recover : Estimate hidden opinions with a model that is known.
     recovery.infer_network : Estimate the network itself.
 
@@ -149,6 +152,8 @@ def compare(
             step=step,
             origin=origin,
         )
+        if rivals is None and graph is not None and panel.errors is None:
+            _check_rows(panel)
         with few_threads(panel.n):
             fits, left_out = _fitted(panel, rivals)
     return Comparison(panel, fits, graph is not None, (*panel.remarks, *notes, *left_out))
@@ -158,6 +163,17 @@ def _check_start(start: object) -> None:
     if start not in ("hidden", "public"):
         remedy = "use 'public' where the first row is the start itself"
         raise InvalidInputError(message("start must be 'hidden' or 'public'", got=repr(start), remedy=remedy))
+
+
+def _check_rows(panel: Panel) -> None:
+    """Raise if there are too few rows to tell courses of pressure apart, and another question can be answered."""
+    if panel.length < FEW_ROWS:
+        rule = f"records of {FEW_ROWS} rows or fewer tell whether people respond, not how pressure changes"
+        remedy = (
+            "had people seen each other's answers before the first row? set first = 'before' if they had not, or "
+            "'after' (--first on the command line, fitting.response in Python), or name the rivals to compare"
+        )
+        raise InvalidInputError(message(rule, got=f"{panel.length + 1}", remedy=remedy))
 
 
 def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Fitted], tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from scipy import stats
 
-from peerpressure.fitting._placebo import Placebo
+from peerpressure.fitting._placebo import Shuffles
 from peerpressure.fitting._weights import WeightFit
 from peerpressure.fitting.panels import GroupPanel
 from peerpressure.progress import check_cancelled
@@ -26,7 +26,7 @@ class People:
 
     Attributes
     ----------
-    placebo : Placebo or None
+    placebo : Shuffles or None
         Whether who responds more in one round does so in others, with people shuffled in each; None with two rows.
     value, std : array, (n,)
         Weights after shrinkage and their standard errors, NaN for people who were shown nothing.
@@ -34,7 +34,7 @@ class People:
         The weight of all.
     """
 
-    placebo: Placebo | None
+    placebo: Shuffles | None
     value: Array
     std: Array
     common: float
@@ -84,7 +84,7 @@ def people_of(fit: WeightFit, permutations: int, seed: int) -> People:
     return People(placebo, np.where(there, shrunk, np.nan), np.where(there, std, np.nan), common)
 
 
-def _agreement(panel: GroupPanel, score: Array, pairs: list[tuple[int, int]], permutations: int, seed: int) -> Placebo:
+def _agreement(panel: GroupPanel, score: Array, pairs: list[tuple[int, int]], permutations: int, seed: int) -> Shuffles:
     rng = np.random.default_rng(seed + 2)
     members = [np.flatnonzero(panel.stratum == code) for code in np.unique(panel.stratum)]
 
@@ -100,4 +100,4 @@ def _agreement(panel: GroupPanel, score: Array, pairs: list[tuple[int, int]], pe
             for people in members:
                 row[people] = row[rng.permutation(people)]
         shuffled[draw] = statistic(mixed)
-    return Placebo(statistic(score), shuffled)
+    return Shuffles(statistic(score), shuffled)

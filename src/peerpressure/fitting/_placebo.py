@@ -27,7 +27,7 @@ _TINY = 1e-9
 
 @final
 @dataclass(frozen=True, eq=False)
-class Placebo:
+class Shuffles:
     """A statistic, and what it is where seats are shuffled.
 
     Attributes
@@ -63,17 +63,17 @@ def check_permutations(permutations: object, seed: object) -> None:
         raise InvalidInputError(message("seed must be a whole number of 0 or more", got=repr(seed), remedy="use 0"))
 
 
-def seat_placebo(panel: GroupPanel, permutations: int, seed: int) -> Placebo:
+def seat_placebo(panel: GroupPanel, permutations: int, seed: int) -> Shuffles:
     """Return the score of the weight at 0, studentised, on the true and on shuffled seats."""
     # An own law that does not know who saw what.
     null = WeightFit(replace(panel, first="before"), "none", student=True, bounded=False)
     truth = float(_scores(panel, null, np.arange(panel.n)[:, None])[0])
     if abs(truth) < _TINY:
-        return Placebo(0.0, np.zeros(permutations))
-    return Placebo(truth, _over_shuffles(panel, permutations, seed, lambda seats: _scores(panel, null, seats)))
+        return Shuffles(0.0, np.zeros(permutations))
+    return Shuffles(truth, _over_shuffles(panel, permutations, seed, lambda seats: _scores(panel, null, seats)))
 
 
-def balance_placebo(panel: GroupPanel, permutations: int, seed: int) -> Placebo | None:
+def balance_placebo(panel: GroupPanel, permutations: int, seed: int) -> Shuffles | None:
     """Return the correlation of first answers with what was seen first, which chance alone leaves near 0."""
     if panel.saw_the_same or not (np.isfinite(panel.seen[1]) & panel.answered[0]).sum() > 2:
         return None
@@ -89,7 +89,7 @@ def balance_placebo(panel: GroupPanel, permutations: int, seed: int) -> Placebo 
         return np.asarray(np.divide((own * shown).sum(axis=0), scale, out=np.zeros(scale.shape), where=scale > 1e-300))
 
     truth = float(correlations(np.arange(panel.n)[:, None])[0])
-    return Placebo(truth, _over_shuffles(panel, permutations, seed + 1, correlations), two_sided=True)
+    return Shuffles(truth, _over_shuffles(panel, permutations, seed + 1, correlations), two_sided=True)
 
 
 def _over_shuffles(panel: GroupPanel, permutations: int, seed: int, statistic: Callable[[Codes], Array]) -> Array:

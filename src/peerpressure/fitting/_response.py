@@ -14,7 +14,7 @@ from scipy import stats
 
 from peerpressure.files import replacing
 from peerpressure.fitting._people import People
-from peerpressure.fitting._placebo import Placebo
+from peerpressure.fitting._placebo import Shuffles
 from peerpressure.fitting._weights import Remembered, WeightFit
 from peerpressure.fitting.panels import GroupPanel, Neighbours
 from peerpressure.model import Model
@@ -55,9 +55,9 @@ class Response:
         The answers, in units of their questions, and what people saw.
     size, detection, rounds : Remembered
         Fits by least squares with one weight, with Student's errors, and by least squares with a weight for each round.
-    placebo : Placebo
+    placebo : Shuffles
         The test that shuffles who sat where.
-    balance : Placebo or None
+    balance : Shuffles or None
         Whether first answers were like what was seen first; None where people knew each other before.
     people : People
         Who responds less than the others.
@@ -75,8 +75,8 @@ class Response:
     size: Remembered
     detection: Remembered
     rounds: Remembered
-    placebo: Placebo
-    balance: Placebo | None
+    placebo: Shuffles
+    balance: Shuffles | None
     people: People
     matter: float = 0.1
     notes: tuple[str, ...] = ()
