@@ -69,14 +69,6 @@ def test_names_at_the_ends_do_not_touch() -> None:
     assert (np.diff(heights) >= 0.06 * (high - low)).all()
 
 
-def test_files_do_not_change(tmp_path: Path, agents: pd.DataFrame, edges: pd.DataFrame) -> None:
-    first, second = (
-        [file.read_bytes() for file in save(network.exposure(agents, edges), tmp_path / name, "exposure")]
-        for name in ("a", "b")
-    )
-    assert first == second
-
-
 def test_a_limit_that_does_not_exist_is_not_drawn(tmp_path: Path) -> None:
     figure = network.frontier(*tables(), float("nan"))
     assert "limit" not in {text.get_text() for axes in figure.axes for text in axes.texts}

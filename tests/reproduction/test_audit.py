@@ -436,9 +436,9 @@ def _drawn(sweep: SweepResult, replications: int, generator: np.random.Generator
     return SweepResult(sweep.edges, replications, rows)
 
 
-@pytest.mark.parametrize("replications", [2, 5, 20, 40, 1_000])
+@pytest.mark.parametrize("replications", [2, 20, 1_000])
 def test_verdicts_depend_neither_on_the_replications_nor_on_the_seed(evidence: Evidence, replications: int) -> None:
-    for seed in range(10):
+    for seed in range(5):
         generator = np.random.default_rng([seed, replications])
         two, one = (_drawn(sweep, replications, generator) for sweep in (evidence.sweeps.two, evidence.sweeps.one))
         own = replace(evidence, sweeps=SweepComparison(two, one))

@@ -160,16 +160,6 @@ def test_steps_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyP
             call()
 
 
-def test_paths_have_the_exact_moments() -> None:
-    sde, count = noisy(5), 4_000
-    run = exact_paths(sde, 5, replicates=np.arange(count), seed=11)
-    law = moments_at(sde, [2.0])
-    np.testing.assert_allclose(run.final.mean(axis=0), law.mean[0], atol=float(5 * np.sqrt(law.variance.max() / count)))
-    sampled = np.cov(run.final.T)
-    error = np.sqrt((np.outer(law.variance, law.variance) + law.covariance**2) / count)
-    assert (np.abs(sampled - law.covariance) < 5 * error).all()
-
-
 def test_paths_of_different_times_have_the_exact_covariance() -> None:
     sde, count = noisy(3), 4_000
     run = exact_paths(sde, 5, replicates=np.arange(count), seed=12)
@@ -197,15 +187,6 @@ def test_a_path_does_not_depend_on_the_others() -> None:
     assert not np.array_equal(other.final, part.final)
 
 
-def test_a_path_goes_on_where_it_stopped() -> None:
-    sde = noisy(6)
-    replicates = np.arange(20)
-    whole = exact_paths(sde, 6, replicates=replicates, seed=5)
-    first = exact_paths(sde, 2, replicates=replicates, seed=5)
-    rest = exact_paths(sde, 4, replicates=replicates, seed=5, start=first.final, start_step=2)
-    np.testing.assert_array_equal(rest.final, whole.final)
-
-
 def test_what_is_asked_for_is_kept() -> None:
     sde, seen = noisy(6), list[int]()
     times, agents = np.array([0, 2, 3]), np.array([4, 1])
@@ -222,9 +203,3 @@ def test_what_is_asked_for_is_kept() -> None:
     np.testing.assert_allclose(mean, whole.states[:, times].mean(axis=2))
     assert seen == [1, 2, 3]
     assert part.memory is None
-
-
-def test_without_noise_a_path_is_the_mean() -> None:
-    sde = SDE(random_model(5), step=0.5)
-    run = exact_paths(sde, 4, replicates=np.arange(2), seed=0)
-    np.testing.assert_allclose(run.final, np.tile(moments_at(sde, [2.0]).mean[0], (2, 1)), rtol=1e-8)
