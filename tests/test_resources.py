@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from itertools import product
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from peerpressure import resources
 from peerpressure.errors import TooLargeError, contrast
 from peerpressure.resources import Memory, amount, available_cores, free_memory, require_memory, too_large
+from tests.waiting import run
 
 UNIFIED = "29 23 0:26 {root} /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 SPLIT = (
@@ -189,7 +189,7 @@ for name, use in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces these limits")
 def test_limits_of_the_process_count() -> None:
-    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=False, timeout=120)
+    done = run([sys.executable, "-c", LIMITED])
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 4
