@@ -176,7 +176,7 @@ def test_an_interrupted_process_leaves_no_half_written_run(tmp_path: Path) -> No
     signals = {tmp_path / name: signal.Signals[name] for name in ("SIGINT", "SIGKILL")}
     for folder in signals:
         folder.mkdir()
-    command = [sys.executable, "-W", "ignore", "-c", ENDLESS, *signals]
+    command = [sys.executable, "-W", "ignore", "-c", ENDLESS, *map(str, signals)]
     with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         copies = [psutil.Process(int(process.stdout.readline())) for _ in signals]
