@@ -203,3 +203,9 @@ def test_what_is_asked_for_is_kept() -> None:
     np.testing.assert_allclose(mean, whole.states[:, times].mean(axis=2))
     assert seen == [1, 2, 3]
     assert part.memory is None
+
+
+def test_without_noise_a_path_is_the_mean() -> None:
+    sde = SDE(random_model(5), step=0.5)
+    run = exact_paths(sde, 4, replicates=np.arange(2), seed=0)
+    np.testing.assert_allclose(run.final, np.tile(moments_at(sde, [2.0]).mean[0], (2, 1)), rtol=1e-8)
