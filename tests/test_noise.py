@@ -15,7 +15,7 @@ from peerpressure.noise import LAWS, _quantiles, noise_from_dict
 from tests.builders import NOISES, random_model
 
 REPLICATES = 4000
-_any: Any = pp  # for arguments of the wrong type
+untyped: Any = pp  # for arguments of the wrong type
 
 
 def _noise_path(noise: pp.noise.Noise, steps: int = 6) -> Any:
@@ -94,15 +94,15 @@ def test_a_custom_law_may_be_rescaled() -> None:
     ("make", "says"),
     [
         (lambda: pp.Gaussian([1.0, np.inf]), "at agent 1"),
-        (lambda: _any.Gaussian("loud"), "number"),
+        (lambda: untyped.Gaussian("loud"), "number"),
         (lambda: pp.Gaussian(np.ones((2, 2))), "shape"),
         (lambda: pp.Gaussian([]), "shape"),
         (lambda: pp.StudentT(1.0, df=np.nan), "df must be .*, got nan"),
-        (lambda: _any.StudentT(1.0, df="a"), "df must be .* above 2, got 'a'"),
+        (lambda: untyped.StudentT(1.0, df="a"), "df must be .* above 2, got 'a'"),
         (lambda: pp.AR1(1.0), "frozen"),
         (lambda: pp.AR1(float("nan")), "above -1 and below 1, got nan"),
-        (lambda: _any.AR1("a"), "above -1 and below 1, got 'a'"),
-        (lambda: _any.AR1([0.5]), "above -1 and below 1"),
+        (lambda: untyped.AR1("a"), "above -1 and below 1, got 'a'"),
+        (lambda: untyped.AR1([0.5]), "above -1 and below 1"),
         (lambda: pp.Gaussian(1.0, temporal="pink"), "'pink'"),
         (lambda: pp.Gaussian(1.0, time_scale="t.__class__"), "formula"),
         (lambda: pp.noise.Custom(stats.expon()), "centre=True"),

@@ -53,7 +53,7 @@ def test_panels_show_the_grid_and_the_exact_contours_over_it(pair: DensityPath) 
     np.testing.assert_allclose(np.asarray(mesh.get_array()), pair.density[-1].T / pair.density[-1].max())
     (contours,) = (artist for artist in panels[-1].collections if isinstance(artist, ContourSet))
     # Every point of the outermost contour is three deviations away from the mean.
-    points = contours.allsegs[0][0] - pair.exact[-1].mean  # type: ignore[attr-defined]
+    points = contours.allsegs[0][0] - pair.exact[-1].mean
     away = np.sqrt(np.einsum("ki,ij,kj->k", points, np.linalg.inv(pair.exact[-1].covariance), points))
     np.testing.assert_allclose(away, 3.0, atol=0.05)
     crosses = [line for line in panels[0].lines if line.get_marker() == "+"]
