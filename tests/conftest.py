@@ -54,7 +54,7 @@ TAKEN: dict[str, float] = {}  # seconds, by test
 # report with its figures, and syntax trees of the package.
 TOGETHER = (
     ("tests/explorer/test_page", "tests/explorer/test_features", "tests/explorer/test_recorded"),
-    ("tests/report/", "tests/plotting/test_figures"),
+    ("tests/report/", "tests/plotting/test_figures", "tests/reproduction/test_paper"),
     ("tests/test_architecture", "tests/test_portability"),
 )
 

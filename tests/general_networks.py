@@ -89,22 +89,6 @@ def step(A: Array, s: Array, rho: float) -> tuple[Array, Array]:
     return s / whole, rho * A / whole[:, None]
 
 
-def rows(model: pp.Model, kind: str, steps: int) -> tuple[Array, Array, Array]:
-    """Return c, B and L of y_0 … y_T = c + B x₀ + L e: ((T + 1)·n,), (…, n) and (…, T·n), for white noise."""
-    A, n = MATRICES[kind], model.n
-    from_hidden = isinstance(model.start, str)
-    c, B, L = np.zeros(n), np.eye(n) * from_hidden, np.zeros((n, steps * n))
-    c = c if from_hidden else np.asarray(model.start)
-    found = [(c, B, L)]
-    for t in range(1, steps + 1):
-        g, C = step(A, model.s, float(model.pressure(t)))
-        c, B, L = C @ c, C @ B + np.diag(g), C @ L
-        L[:, (t - 1) * n : t * n] += np.diag(g * model.noise.deviations(n) * float(model.noise.scale(t)))
-        found.append((c, B, L))
-    parts = (np.concatenate([part[k] for part in found]) for k in range(3))
-    return next(parts), next(parts), next(parts)
-
-
 def far_state(model: pp.Model, kind: str, steps: int) -> Array:
     """Return the noise-free state after so many steps, one by one."""
     A, s, y = MATRICES[kind], model.s, model.start_state

@@ -92,7 +92,7 @@ def dense_run(model: pp.Model, steps: int, replicate: int, seed: int) -> tuple[A
         A = constant if model.temporal_network is None else _adjacency_at(model.temporal_network, t)
         rho = float(model.pressure(t))
         xi = x[-1] + sigma * model.noise.scale(t) * u[t - 1]
-        shown = (s * xi + rho * A @ y[-1]) / (s + rho * A.sum(axis=1))
+        shown = (s * xi + rho * A @ y[-1]) / (s + rho * np.abs(A).sum(axis=1))
         y.append(np.where(active[t - 1] & (A.any(axis=1) | (model.isolated == "own")), shown, y[-1]))
         eta = 0.0 if model.adaptation is None else model.adaptation.at(t, model.n)
         x.append(x[-1] + eta * (y[-1] - x[-1]))

@@ -300,40 +300,6 @@ def _defines(path: Path, name: str) -> bool:
     return False
 
 
-# What a model consists of; `statespace.Transition` spares its readers to ask.
-KINDS = {"adaptation", "temporal_network", "TemporalNetwork", "SDE", "temporal", "White", "Frozen", "AR1"}
-# Where the mathematics itself differs: recursions or differential equations, classification of the long run, closed
-# forms, the choice of a kernel.
-MAY_ASK = {"propagation", "theory", "simulation"}
-
-
-def _asks_for_the_kind(path: Path) -> set[int]:
-    """Return the lines of a file on which a condition depends on what a model consists of."""
-    conditions: list[ast.AST] = []
-    for node in nodes(path):
-        if isinstance(node, ast.If | ast.IfExp | ast.While):
-            conditions.append(node.test)
-        elif isinstance(node, ast.comprehension):
-            conditions += node.ifs
-        elif isinstance(node, ast.Compare | ast.BoolOp | ast.match_case):
-            conditions.append(node.pattern if isinstance(node, ast.match_case) else node)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
-            conditions.append(node)
-    names = {
-        (part.lineno, part.attr if isinstance(part, ast.Attribute) else part.id)
-        for condition in conditions
-        for part in ast.walk(condition)
-        if isinstance(part, ast.Attribute | ast.Name)
-    }
-    return {line for line, name in names if name in KINDS}
-
-
-def test_readers_of_a_model_rarely_ask_for_its_kind() -> None:
-    above = [path for path in FILES if RANK[_package(path)] > RANK["statespace"] and _package(path) not in MAY_ASK]
-    found = {str(path.relative_to(ROOT)): lines for path in above if (lines := _asks_for_the_kind(path))}
-    assert sum(map(len, found.values())) <= 21, found
-
-
 def test_no_two_classes_have_one_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:

@@ -60,17 +60,11 @@ def test_contenders_add_the_same_noise(name: str) -> None:
     assert abs((z**2).sum() - z.size) < 4.5 * np.sqrt(2 * z.size)
 
 
-def test_ndlib_computes_the_noiseless_model_under_constant_pressure() -> None:
-    run, made = _contender("NDlib FJModel"), workload(60)
-    model = Model(made.network, hidden=made.hidden, stubbornness=made.stubbornness, pressure=Constant(1.0))
-    expected = simulate(model, STEPS, record="final").final.public
-    found = run(made.network, made.hidden, made.stubbornness, 0.5, STEPS, 2, 1)
-    np.testing.assert_allclose(found, np.repeat(expected, 2, axis=0), rtol=0, atol=1e-10)
-
-
-def test_seldon_computes_the_noiseless_model_under_the_highest_pressure() -> None:
-    run, made = _contender("Seldon DeGroot"), workload(60)
-    model = Model(made.network, hidden=made.hidden, stubbornness=made.stubbornness, pressure=Constant(1e15))
+# NDlib has constant pressure and Seldon the highest, both without noise.
+@pytest.mark.parametrize(("name", "pressure"), [("NDlib FJModel", 1.0), ("Seldon DeGroot", 1e15)])
+def test_others_compute_the_noiseless_model_under_a_pressure_of_their_own(name: str, pressure: float) -> None:
+    run, made = _contender(name), workload(60)
+    model = Model(made.network, hidden=made.hidden, stubbornness=made.stubbornness, pressure=Constant(pressure))
     expected = simulate(model, STEPS, record="final").final.public
     found = run(made.network, made.hidden, made.stubbornness, 0.5, STEPS, 2, 1)
     np.testing.assert_allclose(found, np.repeat(expected, 2, axis=0), rtol=0, atol=1e-10)

@@ -42,6 +42,9 @@ NAMESPACE: dict[str, Any] = {
 }
 
 
+OPERATORS = ["+", "-", "*", "/", "^", "**"]
+
+
 def _join(children: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tuple[str, str]]:
     """Pairs of a formula as a user writes it, and as Python does."""
 
@@ -54,13 +57,7 @@ def _join(children: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tup
         return f"{name}({', '.join(user)})", f"{name}({', '.join(python)})"
 
     return st.one_of(
-        st.builds(
-            binary,
-            children,
-            st.sampled_from(["+", "-", "*", "/", "^", "**"]),
-            children,
-            st.sampled_from(["", " "]),
-        ),
+        st.builds(binary, children, st.sampled_from(OPERATORS), children, st.sampled_from(["", " "])),
         children.map(lambda pair: (f"({pair[0]})", f"({pair[1]})")),
         st.tuples(st.sampled_from("+-"), children).map(lambda pair: (pair[0] + pair[1][0], pair[0] + pair[1][1])),
         st.builds(call, st.sampled_from(sorted(FUNCTIONS)), st.lists(children, min_size=1, max_size=1)),
@@ -176,30 +173,19 @@ def test_expressions_are_frozen_and_pickle() -> None:
 
 HOSTILE = [
     ("", "nothing at all"),
-    ("   ", "nothing at all"),
-    ("t.real", "attribute access"),
     ("t.__class__.__mro__", "attribute access"),
-    ("(1).__class__", "attribute access"),
     ("__import__('os').system('true')", "text in quotes"),
-    ("__import__(t)", "unknown name '__import__'"),
     ("open(t)", "unknown name 'open'"),
     ("sqr(t)", "did you mean sqrt"),
-    ("ln(t)", "did you mean log"),
-    ("Sqrt(t)", "did you mean sqrt"),
     ("T", "did you mean t"),
     ("t[0]", "a subscript"),
-    ("t[0](1)", "a subscript"),
     ("t < 1", "a comparison"),
-    ("1 is 1", "a comparison"),
     ("lambda t: t", "a lambda"),
-    ("(lambda: t)()", "a lambda"),
     ("t if t else 1", "an 'if'"),
     ("t and 1", "a logical"),
     ("not t", "operator not"),
-    ("~t", "operator ~"),
     ("t // 2", r"write floor\(a/b\)"),
     ("t % 2", "operator %"),
-    ("t @ t", "operator @"),
     ("t << 2", "operator LShift"),
     ("(t := 1)", "an assignment"),
     ("t = 1", "column 3"),
@@ -217,12 +203,9 @@ HOSTILE = [
     ("t \\\n + 1", "a backslash"),
     ("1j", "a number run into a word"),
     ("2t", r"2\*t"),
-    ("0x10", "a number run into a word"),
     ("0or 1", "a number run into a word"),
     ("1.5.2or 1", "column 4"),
-    ("1_000", "a number run into a word"),
     ("True", "the word True"),
-    ("None", "the word None"),
     ("...", "the word Ellipsis"),
     ("log", "without its argument"),
     ("log()", "0 arguments"),
@@ -230,40 +213,30 @@ HOSTILE = [
     ("log(t, base=2)", "a named argument"),
     ("max(t)", "1 argument"),
     ("max(*t, 1)", "a starred argument"),
-    ("max(**t)", "a named argument"),
     ("max(^t)", "a named argument"),
     ("t(2)", "which is no function"),
-    ("2(t)", "no function"),
     ("log(t)(t)", "no function"),
     ("t t", "column 3"),
     ("(t", "never closed"),
     ("t)", "column 2"),
     ("t ^^ 2", "unreadable"),
-    ("t *^ 2", "unreadable"),
-    ("t^", "unreadable"),
     ("007", "unreadable"),
     ("$", "unreadable"),
     ("ｔ", "the character"),
     ("t\u200b+1", "column 2"),
-    ("²", "unreadable"),
     ("2²t", "a number run into a word"),
     ("t⁻", "unreadable"),
-    ("t½", "the character"),
     ("\ud800", "the character"),
     ("t\0", "a null byte"),
-    ("t\x07", "the character"),
     ("10**10**10", "a constant part whose value is infinite"),
-    ("t/10^10^10", "a constant part whose value is infinite"),
     ("1/0", "infinite"),
     ("0/0 + t", "undefined"),
-    ("log(-1)", "undefined"),
     ("1e400", "too large for a double"),
     ("9" * 400, "too large for a double"),
     ("9" * (MAX_LENGTH + 1), "at most"),
     ("t" * 10_000_000, "at most"),
     ("(" * (MAX_NESTING + 1) + "t" + ")" * (MAX_NESTING + 1), "nested parentheses"),
     ("(" * (MAX_LENGTH - 1), "nested parentheses"),
-    ("[" * (MAX_LENGTH - 1), "unreadable|nesting"),
     ("-" * (MAX_LENGTH - 1) + "1", "more than|nesting"),
     ("1" + "**1" * ((MAX_LENGTH - 1) // 3), "more than"),
     ("t" + "^t" * ((MAX_LENGTH - 1) // 2), "more than"),
@@ -316,34 +289,10 @@ def test_random_text_is_read_or_refused(text: str) -> None:
     assert expression(TIMES).shape == TIMES.shape
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "t",
-                "1",
-                "2.5",
-                "e",
-                "log",
-                "max",
-                "(",
-                ")",
-                ",",
-                "+",
-                "-",
-                "*",
-                "**",
-                "^",
-                "/",
-                " ",
-                ".",
-                "if",
-                "else",
-            ]
-        ),
-        max_size=40,
-    )
-)
+TOKENS = [*["t", "1", "2.5", "e", "log", "max", "(", ")", ",", "+", "-", "*", "**", "^", "/", ".", "if", "else"], " "]
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=40))
 @settings(max_examples=500, deadline=None)
 def test_random_tokens_are_read_or_refused(tokens: list[str]) -> None:
     try:

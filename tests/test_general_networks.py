@@ -15,8 +15,8 @@ from peerpressure.sde import SDE
 from peerpressure.sde.moments import gaussian_path, moments_of, stationary
 from peerpressure.statespace import transition
 from peerpressure.theory import contraction, fixed_point, moments, optimal_schedule
-from tests.general_networks import MATRICES, far_state, model, network, rows, step
-from tests.oracles import unit_noise
+from tests.general_networks import MATRICES, far_state, model, network, step
+from tests.oracles import dense_states, outputs_law
 
 KINDS = list(MATRICES)
 NOISE = pp.Gaussian(0.7)
@@ -27,13 +27,8 @@ NOISE = pp.Gaussian(0.7)
 def test_engine_follows_the_definition(kind: str, replicates: int) -> None:
     one = model(kind, noise=NOISE, pressure="2^sqrt(t)")
     run = pp.simulate(one, 40, seed=3, replicates=replicates, record="all")
-    A, y = MATRICES[kind], np.asarray(one.start_state)
-    draws = unit_noise(one, 40, replicates - 1, 3)
-    assert run.states is not None
-    for t in range(1, 41):
-        g, C = step(A, one.s, float(one.pressure(t)))
-        y = g * (one.x0 + 0.7 * draws[t - 1]) + C @ y
-        np.testing.assert_allclose(run.states[-1, t], y, rtol=1e-10, atol=1e-12)
+    expected = dense_states(one, 40, replicates - 1, 3)
+    np.testing.assert_allclose(np.asarray(run.states)[-1], expected, rtol=1e-10, atol=1e-12)
 
 
 def test_infinite_pressure_leaves_those_who_listen_to_nobody_alone() -> None:
@@ -59,13 +54,13 @@ def test_adjoint_is_the_transpose(kind: str) -> None:
 @pytest.mark.parametrize("start", ["hidden", 0.3])
 def test_moments_are_exact(kind: str, start: Any) -> None:
     one, T = model(kind, noise=NOISE, start=start), 12
-    c, B, L = (part[-one.n :] for part in rows(one, kind, T))
+    law = outputs_law(one, T, first=T)
     result = moments(one, T)
-    np.testing.assert_allclose(result.mean[-1], c + B @ one.x0, atol=1e-12)
-    np.testing.assert_allclose(result.covariance, L @ L.T, atol=1e-12)
+    np.testing.assert_allclose(result.mean[-1], law.c + law.B @ one.x0, atol=1e-12)
+    np.testing.assert_allclose(result.covariance, law.covariance, atol=1e-12)
     some = moments(one, T, of=pp.theory.difference(one, 0, 1))
     weights = np.eye(one.n)[0] - np.eye(one.n)[1]
-    np.testing.assert_allclose(some.variance[-1], weights @ (L @ L.T) @ weights, atol=1e-12)
+    np.testing.assert_allclose(some.variance[-1], weights @ law.covariance @ weights, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,25 +110,20 @@ def test_continuous_time(kind: str) -> None:
 @pytest.mark.parametrize("method", ["ols", "innovations", "kalman", "gls"])
 def test_observers_are_as_good_as_they_say(kind: str, method: str) -> None:
     one, T = model(kind, noise=NOISE, start=0.2, pressure=pp.Linear(0.5)), 6
-    run = pp.simulate(one, T, seed=5, record="all")
-    c, B, L = (part[one.n :] for part in rows(one, kind, T))
-    y = run.states[0, 1:].ravel() if run.states is not None else np.zeros(0)
+    run, law = pp.simulate(one, T, seed=5), outputs_law(one, T)
     estimate = recover(run, one, method)
-    weights = np.eye(y.size) if method == "ols" else np.linalg.inv(L @ L.T)
-    H = np.linalg.inv(B.T @ weights @ B)
-    G = H @ B.T @ weights
-    np.testing.assert_allclose(estimate.value[0], G @ (y - c), atol=1e-7)
-    np.testing.assert_allclose(np.asarray(estimate.covariance @ np.eye(one.n)), G @ L @ L.T @ G.T, atol=1e-7)
+    weights = np.eye(T * one.n) if method == "ols" else np.linalg.inv(law.covariance)
+    G = np.linalg.inv(law.B.T @ weights @ law.B) @ law.B.T @ weights
+    np.testing.assert_allclose(estimate.value[0], G @ (np.asarray(run.states)[0, 1:].ravel() - law.c), atol=1e-7)
+    np.testing.assert_allclose(np.asarray(estimate.covariance @ np.eye(one.n)), G @ law.covariance @ G.T, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_partial_observers(kind: str) -> None:
     one, T = model(kind, noise=NOISE, start=0.2, pressure=pp.Linear(0.5)), 8
-    run = pp.simulate(one, T, seed=5, record="all")
-    _, B, L = (part[one.n :] for part in rows(one, kind, T))
-    seen = (np.arange(T * one.n) % one.n) < one.n // 2
+    run = pp.simulate(one, T, seed=5)
     prior = pp.recovery.Prior(0.0, 1.0)
-    J = np.eye(one.n) + B[seen].T @ np.linalg.solve(L[seen] @ L[seen].T, B[seen])
+    J = np.eye(one.n) + outputs_law(one, T, range(one.n // 2)).information()
     view = pp.recovery.Observation(agents=list(one.network.labels[: one.n // 2]))
     estimate = recover(run, one, "kalman", observation=view, prior=prior)
     np.testing.assert_allclose(np.asarray(estimate.covariance @ np.eye(one.n)), np.linalg.inv(J), atol=1e-8)
@@ -156,10 +146,10 @@ def test_best_schedules_on_a_directed_network() -> None:
     best = optimal_schedule(one, 12)
     pressure = best.schedule(np.arange(1, 13))
     tuned = pp.Model(one.network, one.hidden, one.stubbornness, best.schedule, one.noise)
-    _, B, L = (part[-one.n :] for part in rows(tuned, "strong", 12))
+    law = outputs_law(tuned, 12, first=12)
     w = network("strong").left_null_vector * one.s
-    off = np.var(one.x0, ddof=1) * ((B - w / w.sum()) ** 2).sum(axis=1)
-    assert np.isclose(best.rms_distance, np.sqrt(np.mean(off + np.diag(L @ L.T))), rtol=1e-6)
+    off = np.var(one.x0, ddof=1) * ((law.B - w / w.sum()) ** 2).sum(axis=1)
+    assert np.isclose(best.rms_distance, np.sqrt(np.mean(off + np.diag(law.covariance))), rtol=1e-6)
     assert pressure.shape == (12,)
     for kind in ("two classes", "disconnected", "balanced", "silent"):
         with pytest.raises(pp.errors.ModelError, match="one consensus value for all agents"):
@@ -169,10 +159,8 @@ def test_best_schedules_on_a_directed_network() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_information_and_insiders(kind: str) -> None:
     one, T = model(kind, noise=NOISE, start=0.2, pressure=pp.Linear(0.5)), 4
-    _, B, L = (part[one.n :] for part in rows(one, kind, T))
-    np.testing.assert_allclose(
-        information(one, T).matrix @ np.eye(one.n), B.T @ np.linalg.solve(L @ L.T, B), rtol=1e-7, atol=1e-9
-    )
+    found = information(one, T).matrix @ np.eye(one.n)
+    np.testing.assert_allclose(found, outputs_law(one, T).information(), rtol=1e-7, atol=1e-9)
     definition = pp.privacy.Definition(one, T, observed=pp.recovery.Observation(agents=[0]), insiders=[1])
     heard = (np.arange(one.n) < 2) | (MATRICES[kind][1] != 0)
     np.testing.assert_array_equal(definition.is_observed, heard)

@@ -15,7 +15,7 @@ from peerpressure.errors import InvalidInputError, ModelError, NetworkError
 from peerpressure.networks import TemporalNetwork
 from peerpressure.noise import Noise
 from peerpressure.theory import contraction
-from tests.oracles import joint_law
+from tests.oracles import joint_law, outputs_law
 
 CONTACTS = [(1, 0, 1), (2, 1, 2), (2, 3, 4), (3, 0, 4), (5, 2, 3, 2.5), (6, 0, 2)]
 N = 5
@@ -127,15 +127,11 @@ def test_agents_who_never_have_neighbours_cannot_keep() -> None:
 
 def generalised_least_squares(model: pp.Model, states: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the best linear unbiased estimate from y_1 … y_T and its covariance, from the dense joint law."""
-    steps = states.shape[0] - 1
-    by_hidden, by_start, covariance = joint_law(model, steps)
-    hidden_start = isinstance(model.start, str)
-    Q = (by_hidden + by_start if hidden_start else by_hidden)[1:].reshape(-1, N)
-    values = states[1:].ravel() - (0.0 if hidden_start else (by_start[1:] @ model.start_state).ravel())
+    law = outputs_law(model, len(states) - 1)
     # Kept outputs repeat others exactly: a little noise makes the covariance regular.
-    inverse = np.linalg.inv(covariance[N:, N:] + 1e-9 * np.eye(values.size))
-    found = np.linalg.inv(Q.T @ inverse @ Q)
-    return found @ Q.T @ inverse @ values, found
+    inverse = np.linalg.inv(law.covariance + 1e-9 * np.eye(len(law.c)))
+    found = np.linalg.inv(law.B.T @ inverse @ law.B)
+    return found @ law.B.T @ inverse @ (states[1:].ravel() - law.c), found
 
 
 @pytest.mark.parametrize("start", ["hidden", 0.0])
@@ -176,12 +172,8 @@ def test_outputs_that_contradict_the_rule_are_errors() -> None:
 @pytest.mark.parametrize("noise", [NOISES["white"], NOISES["ar1"], NOISES["frozen"]], ids=["white", "ar1", "frozen"])
 def test_privacy_budgets_are_those_of_the_joint_law(noise: Noise) -> None:
     model = model_of(noise=noise, start=0.0)
-    by_hidden, _, covariance = joint_law(model, 12)
-    Q = by_hidden[1:].reshape(-1, N)
-    # Kept outputs tell nothing new, and frozen noise is drawn once: the inverse on what varies.
-    information = np.diag(Q.T @ np.linalg.pinv(covariance[N:, N:], rcond=1e-11) @ Q)
     found = pp.privacy.budget(model, 12).table["information"]
-    np.testing.assert_allclose(found, information, rtol=1e-5)
+    np.testing.assert_allclose(found, outputs_law(model, 12).worst_case(), rtol=1e-5)
     # Every step at which an agent has a neighbour counts, and no other.
     if noise is NOISES["white"]:
         active = np.array([model.degrees_at(t) > 0 for t in range(1, 13)]).sum(axis=0)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -241,26 +240,18 @@ def test_outputs_of_flowing_time_are_read_at_real_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "says"),
+    ("rows", "says"),
     [
-        ("time,agent,public\n0.2,0,0.5\n0.3,0,0.5\n", pp.errors.InvalidInputError, "time 0.3 in line 3"),
-        ("time,agent,public\n0.2,99,0.5\n", pp.errors.InvalidInputError, "row 2"),
-        ("when,agent,public\n0.2,0,0.5\n", pp.errors.InvalidInputError, "a column 'time'"),
-        ("time,agent,public\nsoon,0,0.5\n", pp.errors.InvalidInputError, "time soon in line 2"),
-        ("time,agent,public\n,0,0.5\n", pp.errors.InvalidInputError, "line 2"),
+        ("time,agent,public\n0.2,0,0.5\n0.3,0,0.5\n", "time 0.3 in line 3"),
+        ("time,agent,public\n0.2,99,0.5\n", "row 2"),
+        ("time,agent,public\n,0,0.5\n", "line 2"),
     ],
 )
-def test_outputs_that_do_not_fit_flowing_time(rows: str, error: type[Exception], says: str, tmp_path: Path) -> None:
+def test_outputs_that_do_not_fit_flowing_time(rows: str, says: str, tmp_path: Path) -> None:
     file = tmp_path / "outputs.csv"
     file.write_text(rows)
-    with pytest.raises(error, match=says):
+    with pytest.raises(pp.errors.InvalidInputError, match=says):
         read_outputs(file, scenario_from(FLOWING).system())
-
-
-def test_outputs_of_rounds_are_read_as_ever(tmp_path: Path) -> None:
-    file = tmp_path / "outputs.csv"
-    pd.DataFrame({"time": [1, 2], "agent": [0, 0], "public": [0.5, 0.4]}).to_csv(file, index=False)
-    assert read_outputs(file, scenario_from(RING).system()).runs[""].times.tolist() == [1, 2]
 
 
 def test_a_failing_network_is_drawn_from_the_seed_of_the_unit() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from itertools import product
 from pathlib import Path
@@ -14,7 +13,9 @@ import pytest
 from peerpressure import resources
 from peerpressure.errors import TooLargeError, contrast
 from peerpressure.resources import Memory, amount, available_cores, free_memory, require_memory, too_large
+from tests.waiting import run
 
+MACHINE = 64 * 10**9  # bytes
 UNIFIED = "29 23 0:26 {root} /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 SPLIT = (
     "25 23 0:20 / /sys/fs rw - tmpfs tmpfs rw\n"
@@ -26,7 +27,7 @@ SPLIT = (
 @pytest.fixture(autouse=True)
 def large_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine of 64 GB and 32 cores, whatever this one is, without control groups."""
-    free = psutil.virtual_memory()._replace(available=64 * 10**9)
+    free = psutil.virtual_memory()._replace(available=MACHINE)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(32)), raising=False)
     for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
@@ -54,48 +55,43 @@ def split(root: Path, group: str, files: dict[str, str], mounted: str = "/") -> 
 
 
 def test_without_limits_the_machine_counts() -> None:
-    assert free_memory() == Memory(64 * 10**9)
+    assert free_memory() == Memory(MACHINE)
     assert available_cores() == 32
 
 
-@pytest.mark.parametrize("name", ["memory.max", "memory.high"])
-def test_the_limit_of_a_container_counts(tmp_path: Path, name: str) -> None:
-    other = {"memory.max": "memory.high", "memory.high": "memory.max"}[name]
-    unified(tmp_path, "/", {name: "2000000000", other: "max", "memory.current": "500000000"})
-    assert free_memory() == Memory(1_500_000_000, " within the limit of this container or job")
-
-
-def test_cached_files_are_free(tmp_path: Path) -> None:
-    stat = "anon 400000000\nfile 300000000\ninactive_file 200000000\nactive_file 50000000"
-    unified(tmp_path, "/", {"memory.max": "2000000000", "memory.current": "700000000", "memory.stat": stat})
-    assert free_memory().free == 1_550_000_000
-
-
-@pytest.mark.parametrize("lowest", ["a.slice/job/step", "a.slice/job", "a.slice"])
-def test_every_group_above_the_process_counts(tmp_path: Path, lowest: str) -> None:
-    files = {f"{lowest}/memory.max": "3000000000", f"{lowest}/memory.current": "1000000000"}
-    loose = {"a.slice": "9000000000", "a.slice/job": "max", "a.slice/job/step": "8000000000"}
-    files |= {f"{group}/memory.max": limit for group, limit in loose.items() if group != lowest}
-    unified(tmp_path, "/a.slice/job/step", files)
-    assert free_memory().free == 2_000_000_000
-
-
-def test_groups_beside_the_process_do_not_count(tmp_path: Path) -> None:
-    unified(tmp_path, "/a", {"b/memory.max": "1000", "a/c/memory.max": "1000", "b/cpu.max": "1000 1000"})
-    assert (free_memory().free, available_cores()) == (64 * 10**9, 32)
-
-
-def test_a_mount_that_shows_a_part_of_the_tree(tmp_path: Path) -> None:
+GROUPS: dict[str, tuple[str, dict[str, str], str, int]] = {
+    # Where the process is, what the files say, what is mounted as the root, and the free memory.
+    "the limit of a container": ("/", {"memory.max": "2000", "memory.high": "max", "memory.current": "500"}, "/", 1500),
+    "where it is slowed": ("/", {"memory.max": "max", "memory.high": "2000", "memory.current": "500"}, "/", 1500),
+    "cached files are free": (
+        "/",
+        {
+            "memory.max": "2000",
+            "memory.current": "700",
+            "memory.stat": "anon 400\nfile 300\ninactive_file 200\nactive_file 50",
+        },
+        "/",
+        1550,
+    ),
+    "the process's own group": ("/a.slice/job", {"a.slice/job/memory.max": "30", "a.slice/memory.max": "90"}, "/", 30),
+    "a group above": ("/a.slice/job", {"a.slice/job/memory.max": "max", "a.slice/memory.max": "20"}, "/", 20),
+    "groups beside it": ("/a", {"b/memory.max": "1000", "a/c/memory.max": "1000"}, "/", MACHINE),
     # The group of the container is mounted as the root; its path is that of the host.
-    files = {"memory.max": "5000000000", "inner/memory.max": "4000000000", "memory.current": "0"}
-    unified(tmp_path, "/docker/ab/inner", files, mounted="/docker/ab")
-    assert free_memory().free == 4_000_000_000
+    "a part of the tree": ("/docker/ab/in", {"memory.max": "500", "in/memory.max": "400"}, "/docker/ab", 400),
+    "the mounted group": ("/docker/ab", {"memory.max": "500"}, "/docker/ab", 500),
+    "outside of the mount": ("/../other", {"memory.max": "500"}, "/", 500),
+    "usage beyond the limit": ("/", {"memory.max": "1000", "memory.current": "5000"}, "/", 0),
+}
 
 
-@pytest.mark.parametrize("group", ["/docker/ab", "/../other", "/"])
-def test_a_process_outside_the_mount_has_the_limits_of_its_root(tmp_path: Path, group: str) -> None:
-    unified(tmp_path, group, {"memory.max": "5000000000", "memory.current": "0"})
-    assert free_memory().free == 5_000_000_000
+@pytest.mark.parametrize("name", GROUPS)
+def test_free_memory_within_groups(tmp_path: Path, name: str) -> None:
+    group, files, mounted, free = GROUPS[name]
+    unified(tmp_path, group, files, mounted)
+    limit = "" if free == MACHINE else " within the limit of this container or job"
+    assert free_memory() == Memory(free, limit)
+    with pytest.raises(TooLargeError, match=rf"is free{limit}, got"):
+        require_memory(free + 1, what="a run", remedy="wait")
 
 
 def test_version_1(tmp_path: Path) -> None:
@@ -126,22 +122,19 @@ def test_quotas_of_version_2(tmp_path: Path, quota: str, cores: int) -> None:
 
 def test_affinity_and_environment_lower_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unified(tmp_path, "/", {"cpu.max": "800000 100000"})
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
     monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
     assert available_cores() == 3
     monkeypatch.setenv("NUMBA_NUM_THREADS", "9")
     assert available_cores() == 8
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert available_cores() == 2
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5})
     assert available_cores() == 1
     monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     assert available_cores() == 5
-
-
-def test_usage_beyond_a_limit_leaves_nothing(tmp_path: Path) -> None:
-    unified(tmp_path, "/", {"memory.max": "1000", "memory.current": "5000"})
-    assert free_memory().free == 0
-    with pytest.raises(TooLargeError, match="of which 0 bytes is free within the limit of this container or job, got"):
-        require_memory(1, what="a run", remedy="wait")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +148,7 @@ def test_usage_beyond_a_limit_leaves_nothing(tmp_path: Path) -> None:
 )
 def test_unreadable_files_are_no_limit(tmp_path: Path, files: dict[str, str]) -> None:
     tree(tmp_path, files)
-    assert (free_memory().free, available_cores()) == (64 * 10**9, 32)
+    assert (free_memory().free, available_cores()) == (MACHINE, 32)
 
 
 def test_a_mount_with_a_blank_in_its_path(tmp_path: Path) -> None:
@@ -189,7 +182,7 @@ for name, use in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces these limits")
 def test_limits_of_the_process_count() -> None:
-    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=False, timeout=120)
+    done = run([sys.executable, "-c", LIMITED])
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 4

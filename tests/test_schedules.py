@@ -87,14 +87,10 @@ def test_arrays_and_scalars_agree(schedule: Schedule) -> None:
 
 
 @every_schedule
-def test_pressure_is_never_negative(schedule: Schedule) -> None:
-    assert np.all(schedule(TIMES) >= 0)
-
-
-@every_schedule
 def test_reciprocal_and_log_agree_with_the_pressure(schedule: Schedule) -> None:
     rho = schedule(TIMES)
     inverse, log = schedule.reciprocal(TIMES), schedule.log(TIMES)
+    assert np.all(rho >= 0)
     normal = (rho > 0) & (rho < 1e300)
     np.testing.assert_allclose(inverse[normal] * rho[normal], 1.0, rtol=1e-15)
     np.testing.assert_allclose(log[normal], np.log(rho[normal]), rtol=1e-12, atol=1e-13)
@@ -124,15 +120,6 @@ def test_plain_data_reads_back_as_an_equal_schedule(schedule: Schedule) -> None:
     assert str(again) == str(schedule)
     assert pickle.loads(pickle.dumps(schedule)) == schedule
     assert as_schedule(schedule) is schedule
-
-
-@every_schedule
-def test_members_are_frozen_and_final(schedule: Schedule) -> None:
-    for field in dataclasses.fields(schedule):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(schedule, field.name, 1.0)
-    assert type(schedule).__mro__[1] is Schedule
-    assert not type(schedule).__subclasses__()
 
 
 @every_schedule

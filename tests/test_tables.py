@@ -25,27 +25,9 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "outputs": lambda file: pp.Trajectory.from_csv(file, MODEL),
     "agents": lambda file: FromColumn.model_construct(file=str(file), column="x").matched(MODEL.network),
 }
-VALUES = (
-    "a",
-    "001",
-    "ρ",
-    "1",
-    "2",
-    "1.5",
-    "1,5",
-    "1e999",
-    "nan",
-    "-",
-    "",
-    '"',
-    '"a;b"',
-    "#",
-    "\0",
-    "1_0",
-    "٣",
-    "1,000",
-)
-NAMES = ("time", "source", "target", "weight", "agent", "public", "x", "end", "from", "to", "type", "Directed")
+NUMBERS = ["001", "1", "2", "1.5", "1,5", "1e999", "nan", "-", "1_0", "٣", "1,000"]
+VALUES = [*NUMBERS, "a", "ρ", "", '"', '"a;b"', "#", "\0"]
+NAMES = ["time", "source", "target", "weight", "agent", "public", "x", "end", "from", "to", "type", "Directed"]
 FIELDS = st.sampled_from([*VALUES, *NAMES])
 TEXTS = st.tuples(st.sampled_from([",", ";", "\t", " "]), st.lists(st.lists(FIELDS, max_size=6), max_size=6)).map(
     lambda drawn: "\n".join(drawn[0].join(row) for row in drawn[1]).encode()

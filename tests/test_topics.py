@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,15 @@ def coefficients(rho: float) -> tuple[Array, Array]:
     return (S / total)[:, None], rho * A / total[:, None]
 
 
+def path_of(T: Array, steps: int, slope: float = 0.3, hidden: Array = X) -> Iterator[Array]:
+    """Yield Y_1, Y_2, … without noise."""
+    Y = hidden
+    for t in range(1, steps + 1):
+        g, C = coefficients(slope * t)
+        Y = g * hidden + C @ Y @ T.T
+        yield Y
+
+
 def stationary_law(P: Array) -> Array:
     values, vectors = np.linalg.eig(P.T)
     law = np.real(vectors[:, np.argmin(np.abs(values - 1))])
@@ -51,10 +61,10 @@ def test_a_run_and_its_moments_are_those_of_the_matrices(kind: str) -> None:
     T, steps = TOPICS[kind], 12
     one = model(T)
     run = pp.simulate(one, steps, 2, seed=3)
-    Y, covariance = X, np.zeros((3 * N, 3 * N))
+    covariance = np.zeros((3 * N, 3 * N))
+    *_, Y = path_of(T, steps)
     for t in range(1, steps + 1):
         g, C = coefficients(0.3 * t)
-        Y = g * X + C @ Y @ T.T
         # In the order of the pairs, vec(C Y Tᵀ) = (C ⊗ T) vec(Y).
         F = np.kron(C, T)
         covariance = F @ covariance @ F.T + np.diag(np.repeat((0.2 * g[:, 0]) ** 2, 3))
@@ -79,12 +89,8 @@ def test_limits_follow_from_agents_and_topics(kind: str) -> None:
     expected = {"identity": v, "unbalanced": np.zeros(3)}.get(kind, signs * ((signs * tau) @ v))
     one = model(T, noise=pp.NoNoise(), pressure=pp.Linear(w.sum() / 2))
     np.testing.assert_allclose(one.network.by_topic(one.consensus_state), np.tile(expected, (N, 1)), atol=1e-12)
-    Y, errors = X, {}
-    for t in range(1, 4_001):
-        g, C = coefficients(w.sum() / 2 * t)
-        Y = g * X + C @ Y @ T.T
-        errors[t] = np.abs(Y - expected).max()
-    assert errors[4_000] < 0.3 * errors[1_000] < 0.02
+    errors = [np.abs(Y - expected).max() for Y in path_of(T, 4_000, w.sum() / 2)]
+    assert errors[-1] < 0.3 * errors[999] < 0.02
     outcome = {"identity": Outcome.CLUSTERS, "camps": Outcome.BIPARTITE, "unbalanced": Outcome.NEUTRAL}
     assert diagnose(one).outcome is outcome.get(kind, Outcome.CONSENSUS)
 
@@ -95,10 +101,8 @@ def test_a_topic_at_0_takes_the_rest_of_rows_that_sum_to_less() -> None:
     network = pp.Network(A, directed=True).with_topics(["tax", "rent", "neutral"], neutral)
     hidden = X * [1, 1, 0]
     one = pp.Model(network, hidden, S, pp.Linear(0.3), pp.Gaussian(np.tile([0.2, 0.2, 0.0], N)))
-    run, Y = pp.simulate(pp.Model(network, hidden, S, pp.Linear(0.3)), 300), X[:, :2]
-    for t in range(1, 301):
-        g, C = coefficients(0.3 * t)
-        Y = g * X[:, :2] + C @ Y @ T.T
+    run = pp.simulate(pp.Model(network, hidden, S, pp.Linear(0.3)), 300)
+    *_, Y = path_of(T, 300, hidden=X[:, :2])
     np.testing.assert_allclose(network.by_topic(run.final.public)[0, :, :2], Y, atol=1e-13)
     assert np.abs(Y).max() < 0.1  # on its way to 0, as 1/ρ
     np.testing.assert_array_equal(one.consensus_state, 0.0)

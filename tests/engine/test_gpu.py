@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,88 +27,86 @@ needs_device = pytest.mark.skipif(not _has_device(), reason="no NVIDIA device wi
 OWN = [name for name, noise in NOISES.items() if not isinstance(noise, pp.noise.Custom)]
 
 
-@needs_device
-@pytest.mark.parametrize("name", OWN)
-@pytest.mark.parametrize("replicates", [1, 7, 33])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_states_equal_the_processors(name: str, replicates: int, weighted: bool) -> None:
-    model = random_model(300, weighted=weighted, noise=NOISES[name])
-    here = pp.simulate(model, 20, replicates=replicates, seed=5)
-    there = pp.simulate(model, 20, replicates=replicates, seed=5, device="gpu")
-    for part in ("states", "minimum", "maximum", "mean"):
-        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
-    single = pp.simulate(model, 20, replicates=replicates, seed=5, device="gpu", dtype=np.float32)
-    np.testing.assert_allclose(single.final.public, here.final.public, atol=1e-4)
-
-
-@needs_device
-@pytest.mark.parametrize("name", OWN)
-def test_going_on_equals_running_in_one_go(name: str) -> None:
-    model = random_model(300, noise=NOISES[name])
-    whole = pp.simulate(model, 20, replicates=5, seed=5, device="gpu")
-    first = pp.simulate(model, 9, replicates=5, seed=5, device="gpu")
-    rest = pp.simulate(model, 11, replicates=5, seed=5, device="gpu", start=first)
-    np.testing.assert_array_equal(rest.final.public, whole.final.public)
-
-
-@needs_device
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["gaussian", "ar1", "frozen"])
-@pytest.mark.parametrize("replicates", [1, 33])
-def test_extensions_equal_the_processors(kind: str, name: str, replicates: int) -> None:
-    model = extended_model(kind, noise=NOISES[name])
-    here = pp.simulate(model, 40, replicates=replicates, seed=5)
-    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
-    for part in ("states", "mean", *(["hidden"] if model.adaptation is not None else [])):
-        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
-    first = pp.simulate(model, 13, replicates=replicates, seed=5, device="gpu")
-    rest = pp.simulate(model, 27, replicates=replicates, seed=5, device="gpu", start=first)
-    np.testing.assert_array_equal(rest.final.public, there.final.public)
-
-
-@needs_device
-@pytest.mark.parametrize("kind", MATRICES)
-@pytest.mark.parametrize("replicates", [1, 33])
-def test_directed_and_signed_networks_equal_the_processors(kind: str, replicates: int) -> None:
-    model = general_model(kind, noise=NOISES["gaussian"])
-    here = pp.simulate(model, 40, replicates=replicates, seed=5)
-    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
-    np.testing.assert_allclose(there.final.public, here.final.public, rtol=1e-11, atol=1e-12)
-
-
-@needs_device
-@pytest.mark.parametrize("replicates", [1, 33])
-@pytest.mark.parametrize("adaptation", [None, 0.1])
-def test_kept_opinions_equal_the_processors(replicates: int, adaptation: float | None) -> None:
+def kept(adaptation: float | None) -> pp.Model:
     pairs = pp.networks.gossip(pp.networks.cycle(12), 300, seed=3)
-    model = pp.Model(pairs, np.linspace(0, 1, 12), noise=NOISES["gaussian"], adaptation=adaptation)
-    assert model.isolated == "keep"
-    here = pp.simulate(model, 40, replicates=replicates, seed=5)
-    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
-    np.testing.assert_allclose(there.final.public, here.final.public, rtol=1e-11, atol=1e-12)
+    assert pairs.isolated == "keep"
+    return pp.Model(pairs, np.linspace(0, 1, 12), noise=NOISES["gaussian"], adaptation=adaptation)
+
+
+def hubs(temporal: bool) -> pp.Model:
+    """Rows of many pieces, that change, beside rows of a few neighbours and of none; n is no multiple of a group."""
+    n, rng = 1003, np.random.default_rng(4)
+    i, j, _ = pp.networks.star(n - 3).edges()
+    network: Any = pp.Network.from_edges((i, j), rng.uniform(0.2, 3.0, i.size), n=n)
+    if temporal:
+        network = pp.networks.failing_edges(pp.networks.barabasi_albert(n, 40, seed=1), 0.2, 12, seed=2, repeat=True)
+    return pp.Model(network, rng.normal(size=n), rng.uniform(0.3, 2.0, n), noise=NOISES["gaussian"])
+
+
+RESUMED: dict[str, Callable[[], pp.Model]] = {
+    **{
+        f"{name}, {weighted=}": partial(random_model, 300, weighted=weighted, noise=NOISES[name])
+        for name in OWN
+        for weighted in (False, True)
+    },
+    **{
+        f"{kind}, {name}": partial(extended_model, kind, noise=NOISES[name])
+        for kind in KINDS
+        for name in ("gaussian", "ar1", "frozen")
+    },
+    **{f"hubs, {temporal=}": partial(hubs, temporal) for temporal in (False, True)},
+}
+UPDATING = {
+    "share": 0.3,
+    "each": np.linspace(0.1, 1.0, 300),
+    "single": "single",
+    "table": np.eye(300)[np.arange(40) % 7] > 0,
+}
+SYSTEMS: dict[str, Callable[[], pp.Model | pp.SDE]] = {
+    **RESUMED,
+    **{kind: partial(general_model, kind, noise=NOISES["gaussian"]) for kind in MATRICES},
+    **{f"kept, {adaptation=}": partial(kept, adaptation) for adaptation in (None, 0.1)},
+    **{
+        f"{who} updates, {adaptation=}": partial(
+            random_model, 300, noise=NOISES["ar1"], activation=activation, adaptation=adaptation
+        )
+        for who, activation in UPDATING.items()
+        for adaptation in (None, 0.1)
+    },
+    **{
+        f"euler, {scaling}": partial(
+            pp.SDE, random_model(300, noise=pp.Gaussian(0.7)), step=0.1, scaling=scaling, method="euler"
+        )
+        for scaling in ("printed", "model")
+    },
+}
 
 
 @needs_device
-@pytest.mark.parametrize("replicates", [1, 33])
-@pytest.mark.parametrize("adaptation", [None, 0.1])
-@pytest.mark.parametrize("activation", [0.3, np.linspace(0.1, 1.0, 300), "single", np.eye(300)[np.arange(40) % 7] > 0])
-def test_asynchronous_updates_equal_the_processors(activation: Any, adaptation: float | None, replicates: int) -> None:
-    model = random_model(300, noise=NOISES["ar1"], activation=activation, adaptation=adaptation)
-    here = pp.simulate(model, 40, replicates=replicates, seed=5)
-    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
-    np.testing.assert_allclose(there.final.public, here.final.public, rtol=1e-11, atol=1e-12)
-    assert np.abs(here.final.public - model.start_state).max() > 0
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("replicates", [1, 7, 33])
+def test_runs_equal_the_processors(name: str, replicates: int) -> None:
+    system = SYSTEMS[name]()
+    here, there = (pp.simulate(system, 40, replicates, seed=5, device=device) for device in ("cpu", "gpu"))
+    for part in ("times", "states", "hidden_path", "minimum", "maximum", "mean"):
+        one, other = getattr(here, part), getattr(there, part)
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(other, one, rtol=1e-11, atol=1e-12)
+    assert np.abs(here.final.public - system.start_state).max() > 0
+    if name in RESUMED:
+        first = pp.simulate(system, 13, replicates, seed=5, device="gpu")
+        rest = pp.simulate(system, 27, replicates, seed=5, device="gpu", start=first)
+        np.testing.assert_array_equal(rest.final.public, there.final.public)
 
 
 @needs_device
-@pytest.mark.parametrize("scaling", ["printed", "model"])
-@pytest.mark.parametrize("replicates", [1, 33])
-def test_euler_steps_equal_the_processors(scaling: Any, replicates: int) -> None:
-    flow = pp.SDE(random_model(300, noise=pp.Gaussian(0.7)), step=0.1, scaling=scaling, method="euler")
-    here = pp.simulate(flow, 50, replicates=replicates, seed=5)
-    there = pp.simulate(flow, 50, replicates=replicates, seed=5, device="gpu")
-    for part in ("states", "times", "mean"):
-        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
+@pytest.mark.parametrize("name", OWN)
+def test_single_precision_follows_double(name: str) -> None:
+    model = random_model(300, noise=NOISES[name])
+    here = pp.simulate(model, 20, 7, seed=5)
+    single = pp.simulate(model, 20, 7, seed=5, device="gpu", dtype=np.float32)
+    np.testing.assert_allclose(single.final.public, here.final.public, atol=1e-4)
 
 
 def test_exact_paths_are_refused_elsewhere() -> None:
@@ -119,27 +119,6 @@ def test_exact_paths_are_refused_elsewhere() -> None:
 def test_what_the_accelerator_cannot_do_is_said() -> None:
     with pytest.raises(pp.PeerPressureError, match="device='cpu'"):
         pp.simulate(random_model(noise=NOISES["custom"]), 3, device="gpu")
-
-
-@needs_device
-@pytest.mark.parametrize("kind", ["static", "temporal"])
-@pytest.mark.parametrize("replicates", [1, 33])
-def test_hubs_equal_the_processors(kind: str, replicates: int) -> None:
-    # Rows of many pieces, that change, beside rows of a few neighbours and of none; n is no multiple of a group.
-    n, rng = 1003, np.random.default_rng(4)
-    star = pp.networks.star(n - 3)
-    i, j, _ = pp.Network.from_edges(star.edges()[:2], rng.uniform(0.2, 3.0, n - 4), n=n).edges()
-    network: Any = pp.Network.from_edges((i, j), rng.uniform(0.2, 3.0, i.size), n=n)
-    if kind == "temporal":
-        network = pp.networks.failing_edges(pp.networks.barabasi_albert(n, 40, seed=1), 0.2, 12, seed=2, repeat=True)
-    model = pp.Model(network, rng.normal(size=n), rng.uniform(0.3, 2.0, n), noise=NOISES["gaussian"])
-    here = pp.simulate(model, 30, replicates=replicates, seed=5)
-    there = pp.simulate(model, 30, replicates=replicates, seed=5, device="gpu")
-    for part in ("states", "minimum", "maximum", "mean"):
-        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
-    first = pp.simulate(model, 13, replicates=replicates, seed=5, device="gpu")
-    rest = pp.simulate(model, 17, replicates=replicates, seed=5, device="gpu", start=first)
-    np.testing.assert_array_equal(rest.final.public, there.final.public)
 
 
 @needs_device

@@ -17,6 +17,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.networks import k2
 from peerpressure.resources import launched
 from tests.test_documentation import blocks
+from tests.waiting import run
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "howto" / "large-networks.md"
@@ -81,20 +82,20 @@ CHECKS = (
 )
 
 
-def started(count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_in(count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the program in so many processes."""
     assert MPIEXEC is not None
     command = [MPIEXEC, "-n", str(count), sys.executable, "-m", "tests.partition.program", *arguments]
     # More processes than cores: those that wait leave theirs to those that work.
     environment = os.environ | {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "10"}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    return run(command, cwd=ROOT, env=environment)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if MPIEXEC is None:
         pytest.skip("there is no mpiexec; the wheel mpich has one")
-    trial = subprocess.run([MPIEXEC, "-n", "2", "true"], capture_output=True, text=True, timeout=60, check=False)
+    trial = run([MPIEXEC, "-n", "2", "true"])
     if trial.returncode:
         pytest.skip(f"mpiexec cannot start processes here: {trial.stderr[:200]}")
     return tmp_path_factory.mktemp("processes")
@@ -103,7 +104,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def kill(folder: Path) -> subprocess.CompletedProcess[str]:
     """A run of two processes, one of which is killed after its third checkpoint."""
-    return started(2, "killed", str(folder))
+    return run_in(2, "killed", str(folder))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def found(folder: Path, kill: subprocess.CompletedProcess[str]) -> dict[str, str
     (folder / "study.toml").write_text(STUDY)
     page = [block.text for block in blocks(PAGE) if "from mpi4py import MPI" in block.text]
     (folder / "page.json").write_text(json.dumps(page), encoding="utf-8")
-    done = started(3, "all", str(folder))
+    done = run_in(3, "all", str(folder))
     assert done.returncode == 0, done.stderr
     results: dict[str, str] = json.loads((folder / "found.json").read_text())
     assert set(results) == {*FEATURES, *CHECKS}

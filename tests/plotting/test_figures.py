@@ -17,7 +17,7 @@ from scipy import stats
 
 from peerpressure.drawing import graphs, style
 from peerpressure.drawing.style import smoothed
-from peerpressure.plotting import FIGURES, _convergence, _recovery, continuous, draw, save, sweep
+from peerpressure.plotting import FIGURES, _convergence, _recovery, continuous, draw, render, save, sweep
 from tests.plotting.looking import (
     assert_no_text_is_cut_or_covers_another,
     curves,
@@ -444,11 +444,17 @@ def test_oscillation_shows_both_dynamics_and_their_limits(tables: Tables) -> Non
 # Files
 
 
-def test_save_writes_both_kinds_without_a_date_and_with_300_dots_to_the_inch(tmp_path: Path, tables: Tables) -> None:
+def test_files_are_the_same_each_time_and_have_no_date(tables: Tables) -> None:
+    first, again = ([render(draw("size_effect", tables), kind) for kind in ("svg", "pdf", "png")] for _ in range(2))
+    assert first == again
+    assert b"dc:date" not in first[0]
+    assert b"CreationDate" not in first[1]
+
+
+def test_save_writes_both_kinds_with_300_dots_to_the_inch(tmp_path: Path, tables: Tables) -> None:
     pdf, png = save(draw("tuning", tables), tmp_path / "new", "tuning")
     assert sorted((tmp_path / "new").iterdir()) == [pdf, png]
     assert [pdf.name, png.name] == ["tuning.pdf", "tuning.png"]
-    assert b"CreationDate" not in pdf.read_bytes()
     assert int.from_bytes(png.read_bytes()[16:20], "big") == round(300 * style.ONE_COLUMN)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from peerpressure.plotting import run
+from tests.plotting.looking import assert_no_text_is_cut_or_covers_another, curves
 
 
 def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
@@ -22,23 +22,10 @@ def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
         reach = (1 + 0.4 * np.sin(7 * t)) / np.sqrt(1 + t)
         middle = 0.5 + 0.01 * replicate
         hidden = np.exp(-t / t[-1])
-        parts.append(
-            pd.DataFrame(
-                {
-                    "replicate": replicate,
-                    "time": times,
-                    "minimum": middle - reach,
-                    "maximum": middle + reach,
-                    "mean": middle,
-                    "spread": 2 * reach,
-                    "max_distance": reach + abs(middle - 0.5),
-                    "hidden_minimum": middle - hidden,
-                    "hidden_maximum": middle + hidden,
-                    "hidden_mean": middle + 0.001,
-                    "hidden_spread": 2 * hidden,
-                }
-            )
-        )
+        shown = {"minimum": middle - reach, "maximum": middle + reach, "mean": middle, "spread": 2 * reach}
+        held = {"hidden_minimum": middle - hidden, "hidden_maximum": middle + hidden, "hidden_spread": 2 * hidden}
+        further = {"max_distance": reach + abs(middle - 0.5), "hidden_mean": middle + 0.001}
+        parts.append(pd.DataFrame({"replicate": replicate, "time": times} | shown | held | further))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -50,10 +37,6 @@ def network(rounds: int) -> pd.DataFrame:
 def spent(steps: int = 500) -> pd.DataFrame:
     time = np.unique(np.geomspace(1, steps, 12).round().astype(int))
     return pd.DataFrame({"time": time, "information": time, "epsilon": np.sqrt(time)})
-
-
-def curves(axes: Axes) -> list[np.ndarray]:
-    return [np.asarray(line.get_ydata(), dtype=np.float64) for line in axes.lines]
 
 
 FIGURES = {
@@ -68,15 +51,9 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_named_and_no_word_is_cut_or_covered(name: str) -> None:
-    figure: Figure = FIGURES[name]()
-    figure.draw_without_rendering()
-    for axes in figure.axes:
-        assert axes.get_xlabel() == "time $t$"
-        words = [text for text in (*axes.texts, axes.xaxis.label, axes.yaxis.label) if text.get_text()]
-        boxes = [text.get_window_extent() for text in words]
-        for i, box in enumerate(boxes):
-            assert figure.bbox.x0 - 1 <= box.x0 < box.x1 <= figure.bbox.x1 + 1
-            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+    figure = FIGURES[name]()
+    assert_no_text_is_cut_or_covers_another(figure)
+    assert {axes.get_xlabel() for axes in figure.axes} == {"time $t$"}
     assert figure.axes[0].get_ylabel()
 
 

@@ -1,4 +1,4 @@
-"""A report built once from small fixed tables."""
+"""A report built once from the small reproduction, with claims whose words would break a careless page."""
 
 from __future__ import annotations
 
@@ -10,27 +10,47 @@ import pytest
 from peerpressure.plotting import ANIMATIONS, FIGURES
 from peerpressure.report.pictures import image, moving_image
 from peerpressure.reproduction._page import Provenance, page
-from tests.plotting.samples import sample_figure, tables_read
+from tests.reproduction.small_paper import paper_figure, tables_read
+
+CLAIMS = {
+    "confirmed": "A < B & C",
+    "corrected": "x_t^2 is 1e-07",
+    "refuted": "<script>alert(1)</script>",
+    "ambiguous": "Two readings.",
+    "cannot be tested": "Too few runs.",
+}
+
+
+def _audit() -> pd.DataFrame:
+    """Return one claim of each verdict."""
+    rows = [
+        {"id": f"claim-{verdict}", "claim": claim, "where": "Model", "printed": "about 1", "rule": "Confirmed if < 3."}
+        | {"found": "1.00 ± 0.01", "verdict": verdict, "why": f"Because of {claim}."}
+        | {"correction": "It is 2." if verdict == "corrected" else "–"}
+        for verdict, claim in CLAIMS.items()
+    ]
+    return pd.DataFrame(rows)
 
 
 @pytest.fixture(scope="session")
 def tables() -> dict[str, pd.DataFrame]:
     """As the report reads them: from CSV."""
-    return tables_read()
+    # The verdicts of three seeds on one claim, one of them another.
+    seeds = {"seed": [7, 8, 9], "id": "claim-refuted", "verdict": ["refuted", "refuted", "confirmed"]}
+    return tables_read() | {"audit": _audit(), "audit_seeds": pd.DataFrame(seeds)}
 
 
 @pytest.fixture(scope="session")
 def report(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page with all its figures."""
-    pictures = {name: image(sample_figure(name)) for name in FIGURES}
+    pictures = {name: image(paper_figure(name)) for name in FIGURES}
     moving = {
         name: moving_image(animate(*(tables[table] for table in FIGURES[name][1])))
         for name, animate in ANIMATIONS.items()
     }
     place = tmp_path_factory.mktemp("report") / "report.html"
-    place.write_text(
-        page(tables, pictures, moving, Provenance("1.2.3", 7, "peerpressure paper", [("seed", "7")])), "utf-8"
-    )
+    made = Provenance("1.2.3", 7, "peerpressure paper", [("seed", "7")])
+    place.write_text(page(tables, pictures, moving, made), "utf-8")
     return place
 
 

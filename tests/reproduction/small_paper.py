@@ -27,7 +27,7 @@ SMALLER: dict[tuple[ModuleType, str], dict[str, int]] = {
     (_experiments, "biased_consensus"): {"replicates": 200},
     (_experiments, "size_effect"): {"agents_per_size": 300},
     (_experiments, "residuals"): {"agents": 40, "replications": 50},
-    (_experiments, "beyond"): {"agents": 12, "replications": 20},
+    (_experiments, "beyond"): {"agents": 12, "replications": 20, "steps": 300},
     (_experiments, "network_leak"): {"agents": 10},
     (_experiments, "network_defence"): {"agents": 8},
     (_experiments, "two_timescales"): {"agents": 20},

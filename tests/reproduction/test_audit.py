@@ -46,6 +46,7 @@ from peerpressure.reproduction.design import scale_free_model
 from peerpressure.reproduction.printed import PrintedTerm
 from peerpressure.schedules import Formula
 from peerpressure.theory.two_agents import gram_inverse_limit, printed_gram
+from tests.oracles import outputs_law
 
 Turn = Callable[[Evidence], Evidence]
 TIMES = (10, 100, 1_000)
@@ -435,9 +436,9 @@ def _drawn(sweep: SweepResult, replications: int, generator: np.random.Generator
     return SweepResult(sweep.edges, replications, rows)
 
 
-@pytest.mark.parametrize("replications", [2, 5, 20, 40, 1_000])
+@pytest.mark.parametrize("replications", [2, 20, 1_000])
 def test_verdicts_depend_neither_on_the_replications_nor_on_the_seed(evidence: Evidence, replications: int) -> None:
-    for seed in range(10):
+    for seed in range(5):
         generator = np.random.default_rng([seed, replications])
         two, one = (_drawn(sweep, replications, generator) for sweep in (evidence.sweeps.two, evidence.sweeps.one))
         own = replace(evidence, sweeps=SweepComparison(two, one))
@@ -487,18 +488,13 @@ def test_the_odd_row_is_consistent_with_itself(evidence: Evidence) -> None:
 
 
 def test_a_late_start_raises_the_variance_of_the_regression() -> None:
+    model = Model(k2(), [1.0, 2.0], noise=Gaussian(1.0))
+
     def variance(first: int, last: int) -> float:
-        Q, weights, rows, noise = np.eye(2), np.zeros((2, 2 * last)), [], []
-        for t in range(1, last + 1):
-            coupling = np.array([[0.0, t], [t, 0.0]]) / (1 + t)
-            Q, weights = coupling @ Q + np.eye(2) / (1 + t), coupling @ weights
-            weights[:, 2 * t - 2 : 2 * t] += np.eye(2) / (1 + t)
-            rows += [Q] if t >= first else []
-            noise += [weights] if t >= first else []
-        inverse = np.linalg.pinv(np.vstack(rows)) @ np.vstack(noise)
+        law = outputs_law(model, last, first=first)
+        inverse = np.linalg.pinv(law.B) @ law.L
         return float((inverse @ inverse.T)[0, 0])
 
-    model = Model(k2(), [1.0, 2.0], noise=Gaussian(1.0))
     for first, last, known in ((1, 100, 1.599), (501, 600, 265.7)):
         assert variance(first, last) == pytest.approx(known, rel=1e-3)
         assert ols_law(model, last, first).covariance[0, 0] == pytest.approx(variance(first, last), rel=1e-6)

@@ -14,6 +14,7 @@ from peerpressure.recovery import recover
 from peerpressure.reproduction import _regression
 from peerpressure.reproduction._regression import expected_variance, ols_law, variance_over_agents
 from peerpressure.reproduction.design import agents_drawn
+from tests.oracles import outputs_law
 
 STEPS = 30
 
@@ -24,20 +25,10 @@ def model() -> Model:
 
 
 def dense_law(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Stack every Q_t and every weight of every noise as matrices, and regress by the textbook."""
-    n = model.n
-    Q, E = np.eye(n), np.zeros((n, n * steps))
-    rows, errors = [], []
-    for t in range(1, steps + 1):
-        update = model.update(t)
-        C, g = update.coupling.toarray(), np.diag(update.gain)
-        Q, E = g + C @ Q, C @ E
-        E[:, n * (t - 1) : n * t] += g * model.noise.deviations(n)
-        rows.append(Q)
-        errors.append(E.copy())
-    stack, weights = np.vstack(rows), np.vstack(errors)
-    spread = np.linalg.lstsq(stack, weights, rcond=None)[0]
-    return stack.T @ stack, spread @ spread.T
+    """Stack every Q_t and every weight of every noise, and regress by the textbook."""
+    law = outputs_law(model, steps)
+    spread = np.linalg.lstsq(law.B, law.L, rcond=None)[0]
+    return law.B.T @ law.B, spread @ spread.T
 
 
 def test_normal_matrix_and_covariance_are_those_of_dense_algebra(model: Model) -> None:

@@ -5,25 +5,18 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import threadpool_info
 
 from peerpressure import reproduction
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import path
-from peerpressure.plotting import ANIMATIONS, FIGURES, draw
+from peerpressure.plotting import ANIMATIONS, FIGURES
 from peerpressure.report.html import Image
-from peerpressure.report.store import from_csv, to_csv
-from peerpressure.reproduction import _continuous, _experiments, paper_tables
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import beyond, network_defence, network_leak
 from peerpressure.reproduction._continuous import continuous_time
@@ -34,55 +27,17 @@ from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.claims import RANDOM, verdicts
-from peerpressure.reproduction.design import scale_free_model
+from peerpressure.reproduction.design import SEED, scale_free_model
+from tests.reproduction.small_paper import small_paper, smaller, tables_read
 
 HEADING = re.compile(r"\nTables\n-+\n(.*)", re.DOTALL)
 ENTRY = re.compile(r"^(\w+)\n((?: {4}.*\n?)+)", re.MULTILINE)
 SINGLE = re.compile(r"The table ``(\w+)`` with columns (.*?)\n\n", re.DOTALL)
 
 
-# Experiments whose sizes are none of the request's, at sizes that have the same rows and columns of every kind.
-SMALLER: dict[tuple[ModuleType, str], dict[str, int]] = {
-    (_experiments, "biased_consensus"): {"replicates": 200},
-    (_experiments, "size_effect"): {"agents_per_size": 300},
-    (_experiments, "beyond"): {"agents": 12},
-    (_experiments, "network_leak"): {"agents": 10},
-    (_experiments, "network_defence"): {"agents": 8},
-    (_experiments, "two_timescales"): {"agents": 20},
-    (_continuous, "density_tables"): {"cells": 82},
-    (_continuous, "euler_tables"): {"replicates": 20},
-    (_continuous, "oscillation_tables"): {"agents": 30},
-}
-
-
-@contextmanager
-def smaller() -> Iterator[None]:
-    """Let experiments have these sizes."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_experiments, "AUDIT_STEPS", 1_000)
-        for (module, name), sizes in SMALLER.items():
-            patch.setattr(module, name, partial(getattr(module, name), **sizes))
-        yield
-
-
 @pytest.fixture(scope="module")
-def told() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def threads() -> set[int]:
-    return set()
-
-
-@pytest.fixture(scope="module")
-def tables(told: list[str], threads: set[int]) -> dict[str, pd.DataFrame]:
-    def note(stage: str) -> None:
-        told.append(stage)
-        threads.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
-
-    with smaller():
-        return paper_tables(seed=3, steps=200, replications=3, sizes=[20, 30], seeds=1, progress=note)
+def tables() -> dict[str, pd.DataFrame]:
+    return small_paper().tables
 
 
 def documented() -> dict[str, str]:
@@ -145,17 +100,14 @@ def test_exact_and_sampled_numbers_agree(tables: dict[str, pd.DataFrame]) -> Non
     assert pairs["z"].abs().max() < 5
 
 
-def test_stages_are_reported(told: list[str], tables: dict[str, pd.DataFrame]) -> None:
-    assert tables
+def test_stages_are_reported() -> None:
+    told = small_paper().stages
     assert told[-1] == "claims against findings"
     assert len(told) == len(set(told))
 
 
-def test_processes_side_by_side_do_linear_algebra_on_one_thread_each(
-    threads: set[int], tables: dict[str, pd.DataFrame]
-) -> None:
-    assert tables
-    assert threads <= {1}  # none where the threads of this library cannot be told
+def test_processes_side_by_side_do_linear_algebra_on_one_thread_each() -> None:
+    assert small_paper().threads <= {1}  # none where the threads of this library cannot be told
 
 
 def small_tables(seed: int) -> dict[str, pd.DataFrame]:
@@ -180,21 +132,23 @@ def small_tables(seed: int) -> dict[str, pd.DataFrame]:
     }
 
 
-def test_the_same_seed_gives_the_same_bytes(tables: dict[str, pd.DataFrame]) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(tables: dict[str, pd.DataFrame]) -> None:
     first, again = ({name: table.to_csv(index=False) for name, table in small_tables(3).items()} for _ in range(2))
     assert first == again
+    for name, table in (
+        ("agents", convergence(4, 100, agents=20).tables()["agents"]),
+        ("sweep", sweep_ba(4, 3, sizes=[20], noises=[6.0]).cells),
+    ):
+        assert table.to_csv(index=False) != first[name]
     # Of this experiment the tables are there already.
     with smaller():
-        for name, table in continuous_time(3).items():
+        for name, table in continuous_time(SEED).items():
             assert table.to_csv(index=False) == tables[name].to_csv(index=False)
 
 
-def test_real_tables_make_every_figure_and_the_page(tables: dict[str, pd.DataFrame]) -> None:
-    read = {name: from_csv(to_csv(table)) for name, table in tables.items()}
-    for name in FIGURES:
-        assert draw(name, read).axes
-    dot = Image("data:,", 10, 10)
-    text = page(read, dict.fromkeys(FIGURES, dot), dict.fromkeys(ANIMATIONS, dot), Provenance("1", 3, "", []))
-    assert len(read["audit"]) > 20
-    for claim in read["audit"]["id"]:
+def test_the_page_has_every_claim_of_the_audit() -> None:
+    dot, tables = Image("data:,", 10, 10), tables_read()
+    text = page(tables, dict.fromkeys(FIGURES, dot), dict.fromkeys(ANIMATIONS, dot), Provenance("1", 3, "", []))
+    assert len(tables["audit"]) > 20
+    for claim in tables["audit"]["id"]:
         assert f'id="claim-{claim}"' in text

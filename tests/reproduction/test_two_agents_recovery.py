@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from pandas.testing import assert_frame_equal
 
 from peerpressure.reproduction import two_agents_recovery
 from tests.oracles import gram_inverse
@@ -47,10 +46,3 @@ def test_replicates_have_the_exact_covariance_and_centre(tables: dict[str, pd.Da
 
 def test_the_best_observer_has_about_one_over_t(tables: dict[str, pd.DataFrame]) -> None:
     assert covariance(tables, "innovations", "exact")["variance_1"] == pytest.approx(0.01, rel=0.02)
-
-
-def test_one_seed_gives_one_result() -> None:
-    first, again = (two_agents_recovery(seed=5, replications=10).tables() for _ in range(2))
-    for name in first:
-        assert_frame_equal(first[name], again[name], check_exact=True)
-    assert len(first["two_agents_estimates"]) == 20

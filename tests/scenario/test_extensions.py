@@ -81,10 +81,8 @@ def test_susceptibility_comes_from_a_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("adaptation", "path", "says"),
     [
-        (1.5, "agents.adaptation", "at most 1"),
         (True, "agents.adaptation", "must be a number"),
         ([0.1], "agents.adaptation", "{ rate = …, adaptation_weight = … }"),
-        ("0.1/", "agents.adaptation", "arithmetic"),
         ("0.1*t", "agents.adaptation", "from 0 to 1"),
         ({"rat": 0.1}, "agents.adaptation.rat", "did you mean 'rate'?"),
         ({"rate": {"kind": "tuned"}}, "agents.adaptation.rate", "schedule"),
@@ -183,7 +181,6 @@ def test_events_and_contacts_are_read_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("network", "path", "says"),
     [
-        ({"temporal": "growin", "n": 9}, "network.temporal", "did you mean 'growing'?"),
         ({"temporal": "growing", "n": 9}, "network.m", "needed"),
         ({"temporal": "growing", "n": 9, "m": 2, "stpes": 3}, "network.stpes", "did you mean 'steps'?"),
         ({"temporal": "activity_driven", "n": 9, "floor": 1.0}, "network.floor", "below 1"),
@@ -191,13 +188,7 @@ def test_events_and_contacts_are_read_from_files(tmp_path: Path) -> None:
         ({"recorded": "hospitl"}, "network.recorded", "did you mean 'hospital'?"),
         ({"events": "none.csv"}, "network.events", "must exist"),
         ({"contacts": "none.csv"}, "network.contacts", "must exist"),
-        (RING | {"dynamics": {"kind": "fading"}}, "network.dynamics.kind", "failing_edges"),
         (RING | {"dynamics": {"probability": 0.2}}, "network.dynamics", "kind"),
-        (
-            RING | {"dynamics": {"kind": "failing_edges", "probability": 1.0}},
-            "network.dynamics.probability",
-            "below 1",
-        ),
         (RING | {"dynamics": {"kind": "rewiring", "rat": 0.1}}, "network.dynamics.rat", "did you mean 'rate'?"),
         (
             RING | {"dynamics": {"kind": "failing_edges", "probability": 0.9, "steps": 2}},
@@ -249,11 +240,8 @@ def test_time_that_flows_makes_a_diffusion() -> None:
 @pytest.mark.parametrize(
     ("sections", "path", "says"),
     [
-        ({"time": {"step": 0.0}}, "time.step", "above 0"),
-        ({"time": {"scaling": "loud"}}, "time.scaling", "'printed' or 'model'"),
         ({"time": {"stepp": 0.1}}, "time.stepp", "did you mean 'step'?"),
         ({"time": {"step": 2.0, "method": "euler"}}, "time", "at most 1"),
-        ({"time": {}, "noise": {"law": "laplace"}}, "time", "Gaussian"),
         ({"time": {}, "pressure": {"formula": "t*log(t)"}}, "time", "before t = 1"),
         ({"time": {}, "observe": {"methods": ["kalman", "ols"]}}, "observe.methods", "got ols"),
         (
@@ -301,9 +289,6 @@ def test_shorthand_for_what_changes() -> None:
     assert dynamics_section("rewiring:0.05") == {"kind": "rewiring", "rate": 0.05}
     assert (adaptation_section("0.01"), adaptation_section("1/t")) == (0.01, "1/t")
     assert built(network_section("hospital")).graph.n == 75
-    for words, says in (("failing", "failing:PROBABILITY"), ("fading:1", "rewiring"), ("failing:often", "number")):
-        with pytest.raises(pp.errors.InvalidInputError, match=says):
-            dynamics_section(words)
 
 
 @pytest.mark.parametrize("rule", [None, "own", "keep"])

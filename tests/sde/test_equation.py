@@ -90,7 +90,6 @@ def test_it_delegates_to_its_model() -> None:
 
 
 BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    ({"noise": pp.Laplace(1.0)}, {}, "must be Gaussian, got Laplace.*; take Gaussian noise"),
     ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(-0.5))}, {}, "autocorrelation is above 0.*temporal='white'"),
     ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(0.0))}, {}, "a coefficient between 0 and 1"),
     ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(-1), temporal=pp.AR1(0.5))}, {}, r"as t\^\(−1\) does"),
@@ -105,7 +104,6 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"scaling": "both"}, "scaling must be one of 'printed', 'model', got 'both'"),
     ({}, {"method": "heun"}, "method must be one of 'auto', 'exact', 'taylor', 'euler'"),
     ({}, {"method": "euler", "step": 1.5}, "not be longer than 1"),
-    ({"adaptation": "0.1/t"}, {}, r"a rate from 0 to 1 from time 0 on.*0\.1/\(1 \+ t\)"),
     ({"adaptation": 0.1}, {"method": "taylor"}, "Taylor steps are for constant hidden opinions.*'exact' or 'euler'"),
     ({"noise": pp.Gaussian(1.0, temporal="frozen")}, {"method": "taylor"}, "white noise"),
     ({"adaptation": 0.1}, {"method": "euler", "step": 1.5}, "use method='exact'"),

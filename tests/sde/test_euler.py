@@ -34,14 +34,6 @@ def test_a_step_of_length_one_is_the_discrete_model(name: str) -> None:
         np.testing.assert_allclose(euler_step(sde, k, y, z), expected, rtol=1e-13, atol=1e-14)
 
 
-def test_the_moments_of_long_steps_are_those_of_the_discrete_model() -> None:
-    model = random_model(9, noise=pp.Gaussian(0.7), start=np.arange(9.0))
-    discrete = pp.moments(model, 12)
-    *_, (mean, covariance) = euler_moments(SDE(model, step=1.0, scaling="model"), 12)
-    np.testing.assert_allclose(mean, discrete.mean[-1], rtol=1e-12)
-    np.testing.assert_allclose(covariance, discrete.covariance, rtol=1e-12)
-
-
 def test_the_moments_are_those_of_the_steps() -> None:
     sde = SDE(random_model(5, noise=pp.Gaussian(np.linspace(0, 1, 5))), step=0.3)
     *_, (mean, covariance) = euler_moments(sde, 4)

@@ -160,16 +160,6 @@ def test_steps_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyP
             call()
 
 
-def test_paths_have_the_exact_moments() -> None:
-    sde, count = noisy(5), 4_000
-    run = exact_paths(sde, 5, replicates=np.arange(count), seed=11)
-    law = moments_at(sde, [2.0])
-    np.testing.assert_allclose(run.final.mean(axis=0), law.mean[0], atol=float(5 * np.sqrt(law.variance.max() / count)))
-    sampled = np.cov(run.final.T)
-    error = np.sqrt((np.outer(law.variance, law.variance) + law.covariance**2) / count)
-    assert (np.abs(sampled - law.covariance) < 5 * error).all()
-
-
 def test_paths_of_different_times_have_the_exact_covariance() -> None:
     sde, count = noisy(3), 4_000
     run = exact_paths(sde, 5, replicates=np.arange(count), seed=12)
@@ -195,15 +185,6 @@ def test_a_path_does_not_depend_on_the_others() -> None:
     np.testing.assert_array_equal(part.summaries, whole.summaries[chosen])
     other = exact_paths(sde, 4, replicates=chosen, seed=6)
     assert not np.array_equal(other.final, part.final)
-
-
-def test_a_path_goes_on_where_it_stopped() -> None:
-    sde = noisy(6)
-    replicates = np.arange(20)
-    whole = exact_paths(sde, 6, replicates=replicates, seed=5)
-    first = exact_paths(sde, 2, replicates=replicates, seed=5)
-    rest = exact_paths(sde, 4, replicates=replicates, seed=5, start=first.final, start_step=2)
-    np.testing.assert_array_equal(rest.final, whole.final)
 
 
 def test_what_is_asked_for_is_kept() -> None:

@@ -18,9 +18,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from .running import Cluster, environment, results, wait_until, workers_of
+from tests import waiting
+from tests.waiting import wait_for_end, wait_until
+
+from .running import Cluster, environment, results, workers_of
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 UNITS = 320
@@ -57,17 +61,10 @@ def complete(*arguments: object) -> None:
     subprocess.run(command(*arguments), env=environment(), stdout=subprocess.DEVNULL, check=True)
 
 
-@contextlib.contextmanager
-def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+def started(*arguments: object) -> AbstractContextManager[subprocess.Popen[str]]:
     """Start a command, which ends with the block at the latest."""
-    process = subprocess.Popen(
-        command(*arguments), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+    quiet = subprocess.DEVNULL
+    return waiting.started(command(*arguments), env=environment(), stdout=quiet, stderr=quiet)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -125,7 +122,7 @@ def finish(file: Path, out: Path, found: Found, alone: bytes) -> None:
 
 def moment(out: Path, target: int, moments: random.Random, *processes: subprocess.Popen[str]) -> None:
     """Wait until so many units are done, and some time more."""
-    wait_until(lambda: results(out) >= target or all(one.poll() is not None for one in processes), 600)
+    wait_until(lambda: results(out) >= target or all(one.poll() is not None for one in processes), f"{target} results")
     time.sleep(moments.uniform(0, 0.5 if target == 0 else 0.05))
 
 
@@ -173,10 +170,10 @@ def kill_on_dask(file: Path, out: Path, who: str, targets: list[int], moments: r
                 elif who == "worker":
                     cluster.workers[moments.randrange(2)].kill()
                     # The other worker takes over.
-                    wait_until(lambda: process.poll() is not None, 600)
+                    wait_for_end(process)
                 else:
                     cluster.scheduler.kill()
-                    wait_until(lambda: process.poll() is not None, 600)
+                    wait_for_end(process)
                 found["kills"] += alive
         finally:
             cluster.close()

@@ -7,13 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
 from peerpressure.sweep import Plan, collect, write_table
+from tests.waiting import started, wait_until
 
 from .units import PATH
 
@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 _PROGRAM = """
 import json, sys
 from peerpressure.sweep import Plan, run_sweep
-plan, folder, options = json.loads(sys.argv[1])
-run_sweep(Plan(**plan), folder, **options)
+plan, shard, folder, options = json.loads(sys.argv[1])
+run_sweep(Plan(**plan).part(*shard) if shard else Plan(**plan), folder, **options)
 """
 # A scheduler and workers as ``python -m dask`` starts them, but forked, since Dask is long in loading. The process that
 # has loaded it waits for its end, and says which ones it has started.
@@ -55,29 +55,19 @@ def csv(folder: Path) -> bytes:
 
 
 @contextlib.contextmanager
-def parent(plan: Plan, folder: Path, **options: object) -> Iterator[subprocess.Popen[str]]:
-    """Run a sweep in a process of its own; whatever is left of it ends with the block."""
+def parent(
+    plan: Plan, folder: Path, shard: tuple[int, int] | None = None, **options: object
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a sweep, or a part of it, in a process of its own; whatever is left of it ends with the block."""
     parts = {name: getattr(plan, name) for name in ("task", "base", "axes", "replications", "seed")}
-    command = [sys.executable, "-c", _PROGRAM, json.dumps([parts, str(folder), options])]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
-    try:
+    command = [sys.executable, "-c", _PROGRAM, json.dumps([parts, shard, str(folder), options])]
+    with started(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE) as process:
         yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def environment() -> dict[str, str]:
     """Return an environment in which the tests' own units can be imported."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait for something to happen; the limit is only there to end a test that has failed."""
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "it never happened"
-        time.sleep(0.01)
 
 
 def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -110,8 +100,8 @@ class Cluster:
         numbers = [int(text) for line in (1, 2) for text in self._starter.stdout.readline().split()]
         self.scheduler, *self.workers = map(psutil.Process, numbers)
         try:
-            wait_until(lambda: file.exists() and file.read_text().endswith("}"))
-        except AssertionError:
+            wait_until(lambda: file.exists() and file.read_text().endswith("}"), "a scheduler")
+        except BaseException:
             # Whoever waits for the cluster has nothing to close yet.
             self.close()
             raise

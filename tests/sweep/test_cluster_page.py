@@ -14,6 +14,7 @@ import pytest
 from peerpressure.cli import invoke
 from peerpressure.sweep import _runners
 from tests.in_process import Worker
+from tests.waiting import run
 
 from .running import ROOT, environment
 
@@ -146,7 +147,7 @@ def study(tmp_path: Path, command: str) -> Path:
 def shell(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
     place = environment() | {"PATH": path}
-    return subprocess.run(command, cwd=folder, env=place, capture_output=True, text=True, timeout=300, check=False)
+    return run(command, cwd=folder, env=place)
 
 
 @pytest.fixture(scope="module")

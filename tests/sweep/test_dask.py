@@ -10,8 +10,9 @@ import pytest
 
 from peerpressure.sweep import SweepError, collect, run_sweep, status
 from peerpressure.sweep._runners import Cluster as ClusterRunner, compute_batch
+from tests.waiting import wait_for_end, wait_until
 
-from .running import Cluster, csv, noisy_plan, parent, results, wait_until
+from .running import Cluster, csv, noisy_plan, parent, results
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def test_a_parent_and_a_worker_killed_in_the_middle_leave_no_trace(cluster: Cluster, tmp_path: Path) -> None:
     plan, folder = noisy_plan(seconds=0.05), tmp_path / "dask"
     with parent(plan, folder, dask=cluster.address) as process:
-        wait_until(lambda: results(folder) >= 3)
+        wait_until(lambda: results(folder) >= 3, "three results")
         process.kill()
     kept = results(folder)
 
@@ -41,7 +42,7 @@ def test_a_parent_and_a_worker_killed_in_the_middle_leave_no_trace(cluster: Clus
 def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cluster: Cluster, tmp_path: Path) -> None:
     plan, folder, another = noisy_plan(seconds=0.05), tmp_path / "sweep", tmp_path / "another"
     with parent(plan, another, dask=cluster.address) as process:
-        wait_until(lambda: results(another) >= 3)
+        wait_until(lambda: results(another) >= 3, "three results")
 
         def kill_scheduler(done: int, _: int) -> None:
             if done >= 5:
@@ -49,7 +50,9 @@ def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cl
 
         with pytest.raises(SweepError, match="run the sweep again"):
             run_sweep(plan, folder, dask=cluster.address, progress=kill_scheduler)
-        _, err = process.communicate(timeout=100)
+        wait_for_end(process)
+        assert process.stderr is not None
+        err = process.stderr.read()
     # The program prints no more than the traceback of its own error, and Dask nothing at all before it.
     assert err.startswith("Traceback (most recent call last):\n")
     assert "distributed.client - ERROR" not in err

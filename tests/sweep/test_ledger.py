@@ -113,15 +113,6 @@ def test_a_harmed_result_is_refused(
     assert csv(folder) == finished[1]
 
 
-def test_two_results_exchanged_are_refused(finished: tuple[Path, bytes], tmp_path: Path) -> None:
-    folder = tmp_path / "sweep"
-    shutil.copytree(finished[0], folder)
-    one, other, *_ = sorted(folder.glob("units/*/*.json"))
-    one.write_bytes(other.read_bytes())
-    with pytest.raises(DamagedSweepError, match="another unit"):
-        collect(folder)
-
-
 def test_harmed_results_that_no_ledger_vouches_for_are_computed_again(
     finished: tuple[Path, bytes], tmp_path: Path
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,24 +10,10 @@ from peerpressure import cli
 from peerpressure.errors import InvalidInputError
 from peerpressure.sweep import MissingSweepError, Plan, SweepBusyError, collect, run_sweep
 from peerpressure.sweep._ledger import holding
+from tests.waiting import wait_for_end, wait_until
 
-from .running import ROOT, csv, environment, noisy_plan, results, wait_until
+from .running import csv, noisy_plan, parent, results
 from .units import PATH
-
-_PROGRAM = """
-import sys
-from pathlib import Path
-from tests.sweep.running import noisy_plan
-from peerpressure.sweep import run_sweep
-folder, number, of, seconds = sys.argv[1], *map(float, sys.argv[2:])
-run_sweep(noisy_plan(seconds=seconds).part(int(number), int(of)), folder, workers=1)
-"""
-
-
-def started(folder: Path, number: int, of: int, seconds: float = 0.0) -> subprocess.Popen[bytes]:
-    """Start a part in a process of its own."""
-    command = [sys.executable, "-c", _PROGRAM, str(folder), str(number), str(of), str(seconds)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment())
 
 
 def test_parts_have_all_units_once() -> None:
@@ -64,24 +48,22 @@ def test_parts_merge_into_the_table_of_a_whole_run(tmp_path: Path) -> None:
 
 
 def test_parts_run_at_the_same_time_and_survive_kills(tmp_path: Path) -> None:
-    run_sweep(noisy_plan(seconds=0.1), tmp_path / "whole", workers=1)
-    parts = [started(tmp_path / "parts", number, 2, 0.1) for number in (1, 2)]
-    try:
-        wait_until(lambda: results(tmp_path / "parts") >= 4)
+    plan = Plan(f"{PATH}:gated", base={"gate": str(tmp_path / "gate")}, axes={"a": list(range(9))})
+    folder = tmp_path / "parts"
+    with parent(plan, folder, shard=(1, 2), workers=1) as one, parent(plan, folder, shard=(2, 2), workers=1) as other:
+        wait_until(lambda: results(folder) >= 3, "three results")
         # Neither part may be disturbed by a run of the whole sweep, nor by a second process for the same part.
         with pytest.raises(SweepBusyError):
-            run_sweep(noisy_plan(seconds=0.1), tmp_path / "parts", workers=1)
+            run_sweep(plan, folder, workers=1)
         with pytest.raises(SweepBusyError, match="1-of-2"):
-            run_sweep(noisy_plan(seconds=0.1).part(1, 2), tmp_path / "parts", workers=1)
-        parts[0].kill()
-        assert parts[1].wait() == 0
-    finally:
-        for process in parts:
-            process.kill()
-            process.wait()
-    run_sweep(noisy_plan(seconds=0.1).part(1, 2), tmp_path / "parts", workers=1)
-    run_sweep(noisy_plan(seconds=0.1), tmp_path / "parts", workers=1)
-    assert csv(tmp_path / "parts") == csv(tmp_path / "whole")
+            run_sweep(plan.part(1, 2), folder, workers=1)
+        one.kill()
+        (tmp_path / "gate").touch()
+        assert wait_for_end(other) == 0
+    run_sweep(plan.part(1, 2), folder, workers=1)
+    run_sweep(plan, folder, workers=1)
+    run_sweep(plan, tmp_path / "whole", workers=1)
+    assert csv(folder) == csv(tmp_path / "whole")
     assert not list(tmp_path.rglob("*.part"))
 
 

@@ -44,8 +44,8 @@ def deadly(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def gated(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Wait until a file opens the gate."""
-    while not Path(parameters["gate"]).exists():
+    """Wait until a file opens the gate, but for the first units."""
+    while parameters["a"] > 2 and not Path(parameters["gate"]).exists():
         time.sleep(0.01)
     return {"value": seed % 1000}
 
