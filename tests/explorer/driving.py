@@ -396,7 +396,7 @@ class Driver:
     def take(self, what: str, folder: Path) -> Path:
         """Save one of the files that the menu offers."""
         downloads: list[Download] = []
-        self.page.once("download", downloads.append)
+        self.page.once("download", lambda one: downloads.append(one))
         self.page.click("#share")
         self.page.click(f'[data-take="{what}"]')
         self.wait_here(lambda: downloads, f"the file of {what}")
