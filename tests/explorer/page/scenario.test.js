@@ -9,6 +9,7 @@ const JS = "../../../src/peerpressure/explorer/static/js";
 const { decodeState, encodeState } = await import(`${JS}/address.js`);
 const { listedEdges, reversed } = await import(`${JS}/distrust.js`);
 const { reconcile } = await import(`${JS}/scenario.js`);
+const { checkedView } = await import(`${JS}/store.js`);
 
 const random = seededRandom(3);
 const VIEW = {
@@ -94,4 +95,12 @@ test("the edges that are drawn on are those of the network", () => {
   const dynamics = { kind: "gossip" };
   assert.deepEqual(listedEdges({ generator: "ring", dynamics }, drawn(false)).dynamics, dynamics);
   assert.equal(listedEdges({ temporal: "growing" }, drawn(false)), null);
+});
+
+test("a view that makes no sense is shown plainly", () => {
+  assert.deepEqual(checkedView(VIEW), VIEW);
+  const strange = { tab: "<b>", agents: [{ a: 1 }], logTime: "yes", time: -4, speed: 0, pace: Infinity, colour: 7 };
+  assert.deepEqual(checkedView({ ...strange, logSize: 1, zoomColours: "no", topic: -1, more: 1 }), checkedView(null));
+  const { tab, agents, logTime, time } = checkedView(undefined);
+  assert.deepEqual([tab, agents, logTime, time], ["curves", [], null, 0]);
 });
