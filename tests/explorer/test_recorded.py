@@ -127,6 +127,6 @@ def test_an_exported_page_is_all_there_from_disk_and_in_a_notebook(browser: Brow
         check_observer(driver, tmp_path)
         check_presentation(driver)
         # It has asked for nothing but itself, and the policy it has made for itself was kept.
-        assert {one.url.partition("#")[0] for one in driver.asked if not one.url.startswith("blob:")} == {file.as_uri()}
+        assert {request.url.partition("#")[0] for request in driver.asked} == {file.as_uri()}
         assert driver.said == []
         check_notebook(driver, file)
