@@ -398,7 +398,11 @@ class Driver:
     def take(self, what: str, folder: Path) -> Path:
         """Save one of the files that the menu offers."""
         downloads: list[Download] = []
-        self.page.once("download", lambda one: downloads.append(one))
+
+        def note(one: Download) -> None:
+            downloads.append(one)
+
+        self.page.once("download", note)
         self.page.click("#share")
         self.page.click(f'[data-take="{what}"]')
         self.wait_here(lambda: downloads, f"the file of {what}")

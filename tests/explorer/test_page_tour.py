@@ -46,9 +46,9 @@ def status(driver: Driver) -> str:
 
 
 def state(driver: Driver) -> Any:
-    """What is shown and where the user is in the history of the page."""
-    driver.rest()  # until the address is written
-    return driver.page.evaluate("() => [location.hash, history.state?.depth ?? 0]")
+    """What is shown and where the user is in the history of the page, once the address is written."""
+    driver.wait_for("() => typeof history.state?.depth === 'number'", "the address to be written")
+    return driver.page.evaluate("() => [location.hash, history.state.depth]")
 
 
 def verdict(driver: Driver) -> str:
@@ -150,6 +150,9 @@ def test_the_tour_is_done_by_hand_and_leaves_nothing_behind(driver: Driver) -> N
     assert page.is_hidden("#tour")
     assert driver.focused() == "tour-open"
     assert driver.scenario() == scenario
+    back = "([hash, depth]) => location.hash === hash && history.state?.depth === depth"
+    driver.wait_for(back, "the address before", before)
+    driver.rest()
     assert state(driver) == before
     check_others(driver)
 
