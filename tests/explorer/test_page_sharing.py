@@ -45,8 +45,6 @@ def check_files(driver: Driver, folder: Path) -> None:
     }
     for what in PICTURES:
         assert ElementTree.parse(driver.take(f"{what}:svg", folder)).getroot().tag == "{http://www.w3.org/2000/svg}svg"
-        with Image.open(driver.take(f"{what}:png", folder)) as picture:
-            assert min(picture.size) > 300
 
 
 def check_files_at_once(driver: Driver) -> None:
@@ -73,8 +71,11 @@ def test_what_is_shown_can_be_taken_away(driver: Driver, tmp_path: Path) -> None
     check_files(driver, tmp_path)
     check_files_at_once(driver)
     driver.go({"scenario": SMALL | {"time": {"continuous": True, "step": 0.1}, "run": {"steps": 10, "seed": 1}}})
-    for what in ("toml", "python", "csv", "netcdf", *(f"{one}:png" for one in PICTURES)):
+    for what in ("toml", "python", "csv", "netcdf"):
         assert driver.take(what, tmp_path).stat().st_size > 100
+    for what in PICTURES:
+        with Image.open(driver.take(f"{what}:png", tmp_path)) as picture:
+            assert min(picture.size) > 300
     # Not every method applies in continuous time.
     driver.observe()
     methods = "found => found.map(one => one.dataset.method)"
