@@ -26,7 +26,7 @@ from tests.browser import chromium
 
 WIDE: ViewportSize = {"width": 1300, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 800}
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 120_000
 # Mathematics is typeset after the page has been loaded.
 TYPESET = "() => !document.querySelector('.math') || document.querySelector('.katex')"
 # Width of a letter, in sizes of the font. Liberation Mono has 0.6, Consolas 0.55, and DejaVu Sans Mono and Menlo 0.602.

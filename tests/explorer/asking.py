@@ -97,6 +97,8 @@ def served(limits: Limits, port: int = 0) -> Iterator[str]:
         server = uvicorn.Server(configuration(create_app(limits=limits), log_level="critical"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join(timeout=30)
+        try:
+            yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)

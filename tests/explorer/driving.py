@@ -21,7 +21,9 @@ from tests.waiting import processor_time, wait_until
 if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Download, Error, Locator, Page, Request, Route
 
-PATIENCE = 30_000  # milliseconds for one click or one look; what is computed may take as long as there is progress
+# Milliseconds for one click or one look, of which a busy machine needs a few; what is computed is waited for by name,
+# for as long as there is progress.
+PATIENCE = 120_000
 PHONE = {"width": 400, "height": 800}
 STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
 
@@ -396,7 +398,11 @@ class Driver:
     def take(self, what: str, folder: Path) -> Path:
         """Save one of the files that the menu offers."""
         downloads: list[Download] = []
-        self.page.once("download", downloads.append)
+
+        def note(one: Download) -> None:
+            downloads.append(one)
+
+        self.page.once("download", note)
         self.page.click("#share")
         self.page.click(f'[data-take="{what}"]')
         self.wait_here(lambda: downloads, f"the file of {what}")

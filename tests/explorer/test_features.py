@@ -11,7 +11,6 @@ import peerpressure as pp
 from peerpressure.explorer.catalogue import features
 from peerpressure.scenario import scenario_from
 from tests.explorer.driving import SMALL, STEPS, Driver
-from tests.explorer.test_page_sharing import taken
 
 FEATURES = {feature.path: feature for feature in features()}
 
@@ -22,47 +21,64 @@ def add(driver: Driver, path: str) -> None:
         driver.page.click(f"[data-add='{path}']")
 
 
+def remove(driver: Driver, path: str) -> None:
+    with driver.answering():
+        driver.page.click(f"[data-feature='{path}'] .remove")
+
+
+def offered(driver: Driver) -> list[str]:
+    """What the menu offers, which is closed again."""
+    driver.page.click("#add")
+    paths = driver.page.locator("#add-menu [data-add]").evaluate_all("all => all.map(one => one.dataset.add)")
+    driver.press("Escape")
+    assert driver.page.is_hidden("#add-menu")
+    assert driver.focused() == "add"
+    return [str(path) for path in paths]
+
+
+def check_temporal(driver: Driver) -> None:
+    """Networks that change by themselves have their own sliders, and no other changes."""
+    with driver.answering():
+        driver.row("network").locator("select").select_option("temporal:activity_driven")
+    sent = {"temporal": "activity_driven", "n": SMALL["network"]["n"], "contacts": 2, "exponent": 2.8, "floor": 0.05}
+    assert driver.scenario()["network"] == sent
+    with driver.answering():
+        driver.type("network.contacts", 3)
+    assert driver.scenario()["network"]["contacts"] == 3
+    assert "network.dynamics" not in offered(driver)
+
+
 def test_one_menu_adds_what_is_wanted_and_each_can_be_taken_out(driver: Driver) -> None:
-    page = driver.page
     # Nothing is there before it is wanted.
-    assert page.locator(".feature").count() == 0
-    page.click("#add")
-    assert page.locator("#add-menu [data-add]").evaluate_all("all => all.map(one => one.dataset.add)") == [*FEATURES]
-    page.keyboard.press("Escape")
-    assert page.is_hidden("#add-menu")
-    assert page.evaluate("() => document.activeElement.id") == "add"
+    assert driver.page.locator(".feature").count() == 0
+    assert offered(driver) == [*FEATURES]
     add(driver, "agents.adaptation")
     assert driver.scenario()["agents"]["adaptation"] == 0.05
-    with driver.answering():
-        driver.row("agents.adaptation").locator("select").select_option("some")
-    assert driver.scenario()["agents"]["adaptation"] == {
-        "rate": 0.05,
-        "adaptation_weight": {"law": "two_camps", "share": 0.5},
-    }
+    driver.choose("agents.adaptation", "some")
+    adaptation = {"rate": 0.05, "adaptation_weight": {"law": "two_camps", "share": 0.5}}
+    assert driver.scenario()["agents"]["adaptation"] == adaptation
     with driver.answering():
         driver.type("agents.adaptation.adaptation_weight.share", 0.25)
     assert driver.scenario()["agents"]["adaptation"]["adaptation_weight"] == {"law": "two_camps", "share": 0.25}
     add(driver, "network.dynamics")
     assert driver.scenario()["network"]["dynamics"] == {"kind": "failing_edges", "probability": 0.2}
     # What is added is offered no more.
-    page.click("#add")
-    assert page.locator("#add-menu [data-add]").count() == len(FEATURES) - 2
-    page.keyboard.press("Escape")
-    with driver.answering():
-        page.click("[data-feature='network.dynamics'] .remove")
+    assert len(offered(driver)) == len(FEATURES) - 2
+    remove(driver, "network.dynamics")
     assert "dynamics" not in driver.scenario()["network"]
-    assert page.locator("[data-feature='network.dynamics']").count() == 0
+    assert driver.page.locator("[data-feature='network.dynamics']").count() == 0
     add(driver, "agents.zealots")
     zealots = driver.scenario()["agents"]["zealots"]
     assert len(zealots) == 1
     # All of it is part of the link.
-    driver.link()
-    shown = driver.module("address", "module.decodeState(location.hash)")
+    shown = driver.linked()
     assert shown["scenario"]["agents"]["zealots"] == zealots
     assert shown["scenario"]["agents"]["adaptation"]["rate"] == 0.05
+    check_temporal(driver)
 
 
-def test_distrust_is_drawn_on_the_network(driver: Driver) -> None:
+def check_distrust(driver: Driver) -> None:
+    """Distrust is drawn on the network, by keys and by clicks."""
     page = driver.page
     with driver.answering():
         driver.row("network").locator("select").select_option("k2")
@@ -71,14 +87,10 @@ def test_distrust_is_drawn_on_the_network(driver: Driver) -> None:
     assert page.get_attribute("#draw-distrust", "aria-pressed") == "true"
     # By keys: one agent, and the other one.
     page.focus("#network")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
+    driver.press("ArrowRight", "Enter")
     assert "Now choose a neighbour of agent" in page.inner_text("#message-text")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowRight")
     with driver.answering():
-        page.keyboard.press("Enter")
+        driver.press("ArrowRight", "ArrowLeft", "ArrowRight", "Enter")
     assert driver.scenario()["network"] == {"edges": [[0, 1]], "weights": [-1], "signed": True}
     assert page.locator("#network-key [data-key=negative]").is_visible()
     # By a click on the line, which goes across the middle of the network.
@@ -89,10 +101,28 @@ def test_distrust_is_drawn_on_the_network(driver: Driver) -> None:
             page.mouse.click(box["x"] + box["width"] / 2, box["y"] + y)
     assert driver.scenario()["network"] == {"edges": [[0, 1]], "weights": [1]}
     page.focus("#network")
-    page.keyboard.press("Escape")
+    driver.press("Escape")
     assert page.get_attribute("#draw-distrust", "aria-pressed") == "false"
     page.click("[data-feature='network.signed'] .remove")
     assert page.locator("#draw-distrust").count() == 0
+
+
+def test_agents_are_made_to_distrust_others_and_to_be_zealots(driver: Driver) -> None:
+    check_distrust(driver)
+    page = driver.page
+    driver.go({"scenario": {"network": {"named": "karate"}, "run": {"steps": 9}}, "view": {"agents": [0, 33]}})
+    for agent, zealots in ((0, [0]), (33, [0, 33])):
+        with driver.answering():
+            page.click(f"#zealot-{agent}")
+        assert driver.scenario()["agents"]["zealots"] == zealots
+    keys = page.eval_on_selector_all("#network-key li:not([hidden])", "all => all.map(one => one.dataset.key)")
+    assert keys == ["arrow", "mutual", "zealot"]
+    assert page.inner_text("#verdict-heading") == "Disagreement"
+    assert page.get_attribute("#zealot-33", "aria-pressed") == "true"
+    with driver.answering():
+        page.click("#zealot-33")
+    assert driver.scenario()["agents"]["zealots"] == [0]
+    assert page.inner_text("#verdict-heading") == "Consensus on v"
 
 
 def test_topics_are_added_shown_one_at_a_time_and_exported(driver: Driver, tmp_path: Path) -> None:
@@ -120,52 +150,12 @@ def test_topics_are_added_shown_one_at_a_time_and_exported(driver: Driver, tmp_p
             far = np.abs(shown[0, step] - target[topic::2]).max()
             assert driver.legend("max_distance") == pytest.approx(far, rel=1e-5)
     # What is computed for one topic only says so.
-    page.wait_for_selector("#recovered[data-state=refused]", state="attached")
+    driver.exist("#recovered[data-state=refused]")
     assert "what an observer recovers must be about one topic here, got 2" in page.inner_text("#recovered")
-    assert pp.load_scenario(taken(driver, "toml", tmp_path)).topics == read.topics
-    assert "topics" in taken(driver, "python", tmp_path).read_text("utf-8")
+    assert pp.load_scenario(driver.take("toml", tmp_path)).topics == read.topics
+    assert "topics" in driver.take("python", tmp_path).read_text("utf-8")
     # The topic is part of the link, and another one of the comparison.
-    assert driver.module("address", "await module.decodeState(given)", driver.link())["view"]["topic"] == 1
-    with driver.answering():
-        page.click("[data-feature='topics'] .remove")
+    assert driver.linked()["view"]["topic"] == 1
+    remove(driver, "topics")
     assert "topics" not in driver.scenario()
     assert page.is_hidden("#topic-mode")
-
-
-# Two agents listen to each other, and the second to a third one.
-DRAWN = """({ header: { directed: given, labels: ["a", "b", "c"], unit_weights: true, edges_shown: 2, edge_count: 2 },
-    arrays: { edges: Uint32Array.from([0, 1, 1, 2]), looks: Uint32Array.from([0, 3]) } })"""
-
-
-def test_the_edges_that_are_drawn_on_are_those_of_the_network(opened_page: Driver) -> None:
-    both = {"edges": [[0, 1], [1, 0], [1, 2]], "weights": [1, 1, -1], "directed": True, "labels": ["a", "b", "c"]}
-    assert opened_page.module("distrust", f"module.listedEdges({{}}, {DRAWN})", True) == both
-    assert opened_page.module("distrust", "module.reversed(given, 1, 0)", both)["weights"] == [-1, -1, -1]
-    assert opened_page.module("distrust", "module.reversed(given, 0, 2)", both) is None
-    # Changes from step to step are kept, and a network that changes by itself has no edges to draw on.
-    given = {"network": {"generator": "ring", "dynamics": {"kind": "gossip"}}, "temporal": {"temporal": "growing"}}
-    drawn = DRAWN.replace("given", "false")
-    assert opened_page.module("distrust", f"module.listedEdges(given.network, {drawn})", given)["dynamics"] == {
-        "kind": "gossip"
-    }
-    assert opened_page.module("distrust", f"module.listedEdges(given.temporal, {drawn})", given) is None
-
-
-def test_networks_that_change_have_their_own_sliders(driver: Driver) -> None:
-    with driver.answering():
-        driver.row("network").locator("select").select_option("temporal:activity_driven")
-    sent = driver.scenario()["network"]
-    assert sent == {
-        "temporal": "activity_driven",
-        "n": SMALL["network"]["n"],
-        "contacts": 2,
-        "exponent": 2.8,
-        "floor": 0.05,
-    }
-    with driver.answering():
-        driver.type("network.contacts", 3)
-    assert driver.scenario()["network"]["contacts"] == 3
-    # Such a network has no other changes.
-    driver.page.click("#add")
-    assert driver.page.locator("[data-add='network.dynamics']").count() == 0
-    driver.page.keyboard.press("Escape")

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tests.explorer.driving import AGENTS, PHONE, SMALL, STILL, Driver, fragment_of, violations
+from tests.explorer.driving import AGENTS, PHONE, SMALL, STILL, Driver, violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -39,11 +39,11 @@ def validity(driver: Driver) -> Iterator[str]:
     driver.expected.add("422")
     with answered(driver, "run", hold):
         driver.type("network.n", AGENTS + 1)
-        driver.page.wait_for_selector("#verdict[data-state=pending]", state="attached")
+        driver.exist("#verdict[data-state=pending]")
         yield "pending"
     with answered(driver, "run", refuse):
         driver.type("network.n", AGENTS + 2)
-        driver.page.wait_for_selector("#verdict[data-state=refused]", state="attached")
+        driver.exist("#verdict[data-state=refused]")
         yield "refused"
     with driver.answering():
         driver.type("network.n", AGENTS)
@@ -61,7 +61,7 @@ def menus(driver: Driver) -> Iterator[str]:
         else:
             page.keyboard.press("Escape")
     page.click("[data-add='network.signed']")
-    page.wait_for_selector("#draw-distrust[aria-pressed=true]")
+    driver.see("#draw-distrust[aria-pressed=true]")
     yield "distrust is drawn"
     page.click("[data-feature='network.signed'] .remove")
     with driver.answering():
@@ -84,21 +84,19 @@ def presentation(driver: Driver) -> Iterator[str]:
 
 
 def comparison(driver: Driver) -> Iterator[str]:
-    with driver.answering("comparisons"), driver.answering():
-        other = SMALL | {"noise": {"law": "none"}}
-        driver.page.evaluate("given => { location.hash = given }", fragment_of({"scenario": SMALL, "other": other}))
-    driver.page.wait_for_selector("#name-a:not(:empty)")
+    driver.go({"scenario": SMALL, "other": SMALL | {"noise": {"law": "none"}}}, "comparisons")
+    driver.exist("#name-a:not(:empty)")
     yield "comparison"
-    driver.page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+    driver.resize(PHONE["width"], PHONE["height"])
     yield "comparison on a phone"
     driver.page.click("#comparison-end")
     yield "phone"
-    driver.page.set_viewport_size(STILL["viewport"])
+    driver.resize(**STILL["viewport"])
 
 
 def tour(driver: Driver) -> Iterator[str]:
     driver.page.click("#tour-open")
-    driver.page.wait_for_selector("html[data-tour=paint]:not([data-busy])", state="attached")
+    driver.exist("html[data-tour=paint]:not([data-busy])")
     yield "tour"
     driver.page.keyboard.press("Escape")
     driver.settle()

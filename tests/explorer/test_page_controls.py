@@ -170,9 +170,9 @@ def test_examples_open_and_play_by_themselves_unless_stillness_is_wanted(one_pag
     driver.open()
     driver.exist("#time-shown:not([data-value='0'])")
     driver.open_preset("too-fast")
+    driver.exist("#play[data-playing=true]")
     assert JARGON.findall(page.evaluate("() => document.body.textContent")) == []
     assert page.is_hidden("#message")
-    driver.exist("#play[data-playing=true]")
     page.select_option("#speed", "500")
     # Once only.
     driver.exist("#play[data-playing=false]")

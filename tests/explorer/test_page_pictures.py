@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.explorer.driving import SMALL, STEPS, Driver, fragment_of
-from tests.explorer.test_page_sharing import taken
+from tests.explorer.driving import SMALL, STEPS, Driver
 
 
 def pixels(file: Path) -> NDArray[np.float64]:
@@ -56,35 +54,10 @@ DIRECTED: dict[str, Any] = SMALL | {
 }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_picture_of_the_network_is_the_screen_with_twice_the_pixels(
-    scheme: Any, driver: Driver, tmp_path: Path
-) -> None:
-    driver.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    driver.page.set_viewport_size({"width": 800, "height": 640})
-    view = {"time": 9, "agents": [1], "zoomColours": True}
-    scenario = DIRECTED if scheme == "dark" else SMALL
-    with driver.answering():
-        fragment = fragment_of({"scenario": scenario, "view": view})
-        driver.page.evaluate("given => { location.hash = given }", fragment)
-    picture = pixels(taken(driver, "network", tmp_path))
-    driver.frame()
-    seen = screen(driver, "#network", ".canvas-holder")
-    # Between the keys at the top, where the time is written as well, and the one at the bottom.
-    differs = apart(picture, seen[80:-95], 1, 81)
-    assert differs.mean() < 1.5
-    assert (differs > 60).mean() < 0.004
-    assert (np.abs(seen[80:-95] - seen[0, -1]).max(axis=2) > 60).mean() > 0.01
-    # The key at the bottom, with its colours and its numbers, is part of it.
-    key = np.abs(picture[-180:, :500] - picture[-1, -1]).max(axis=2)
-    assert (key > 60).mean() > 0.03
-    driver.page.emulate_media(color_scheme="light", reduced_motion="reduce")
-
-
-def test_the_picture_of_the_plots_is_the_screen_with_twice_the_pixels(driver: Driver, tmp_path: Path) -> None:
+def check_plots(driver: Driver, folder: Path) -> None:
     driver.page.click("#log-size")
     driver.go_to(7)
-    picture = pixels(taken(driver, "plots", tmp_path))
+    picture = pixels(driver.take("plots", folder))
     seen = screen(driver, "#plot-opinions canvas", "body")
     place = driver.page.locator("#plot-opinions canvas").bounding_box()
     figure = driver.page.locator("#panel-curves > figure").first.bounding_box()
@@ -96,14 +69,38 @@ def test_the_picture_of_the_plots_is_the_screen_with_twice_the_pixels(driver: Dr
     assert (differs > 90).mean() < 0.02
 
 
-def test_the_animation_goes_from_the_start_to_the_end(driver: Driver, tmp_path: Path) -> None:
-    driver.page.set_viewport_size({"width": 420, "height": 500})
-    driver.page.locator("#speed").select_option("100")
+def check_network(driver: Driver, scenario: dict[str, Any], folder: Path) -> None:
+    driver.go({"scenario": scenario, "view": {"time": 9, "agents": [1], "zoomColours": True}})
+    picture = pixels(driver.take("network", folder))
+    driver.frame()
+    seen = screen(driver, "#network", ".canvas-holder")
+    # Between the keys at the top, where the time is written as well, and the one at the bottom.
+    differs = apart(picture, seen[80:-95], 1, 81)
+    assert differs.mean() < 1.5
+    assert (differs > 60).mean() < 0.004
+    assert (np.abs(seen[80:-95] - seen[0, -1]).max(axis=2) > 60).mean() > 0.01
+    # The key at the bottom, with its colours and its numbers, is part of it.
+    key = np.abs(picture[-180:, :500] - picture[-1, -1]).max(axis=2)
+    assert (key > 60).mean() > 0.03
+
+
+def test_pictures_are_the_screen_with_twice_the_pixels(driver: Driver, tmp_path: Path) -> None:
+    check_plots(driver, tmp_path)
+    driver.resize(800, 640)
+    check_network(driver, SMALL | {"run": SMALL["run"] | {"seed": 2}}, tmp_path)
+    driver.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    check_network(driver, DIRECTED, tmp_path)
+
+
+def test_an_animation_goes_from_the_start_to_the_end_unless_it_is_cancelled(driver: Driver, tmp_path: Path) -> None:
+    page = driver.page
+    driver.resize(420, 500)
+    page.select_option("#speed", "100")
     driver.go_to(9)
-    file = taken(driver, "animation", tmp_path)
-    assert driver.page.inner_text("#time-shown") == "9"
+    file = driver.take("animation", tmp_path)
+    assert page.inner_text("#time-shown") == "9"
     driver.go_to(STEPS)
-    end = pixels(taken(driver, "network", tmp_path))
+    end = pixels(driver.take("network", tmp_path))
     with Image.open(file) as animation:
         count = getattr(animation, "n_frames", 1)
         assert count == 12
@@ -114,73 +111,14 @@ def test_the_animation_goes_from_the_start_to_the_end(driver: Driver, tmp_path: 
     # But for the fewer colours of a GIF.
     assert np.abs(first - end).mean() > 2 * np.abs(last - end).mean()
     assert np.abs(last - end).max(axis=2).mean() < 3
-
-
-def test_a_recording_can_be_cancelled(driver: Driver) -> None:
-    driver.page.evaluate("() => { window.saved = 0; HTMLAnchorElement.prototype.click = () => { window.saved += 1 } }")
+    page.evaluate("() => { window.saved = 0; HTMLAnchorElement.prototype.click = () => { window.saved += 1 } }")
+    # More frames than are done when the key is pressed.
+    page.select_option("#speed", "2")
     driver.go_to(9)
-    driver.page.click("#share")
-    driver.page.click("[data-take=animation]")
-    driver.page.wait_for_function("() => document.getElementById('recording-bar').value > 0")
-    driver.page.keyboard.press("Escape")
-    driver.page.wait_for_function("() => document.getElementById('time-shown').textContent === '9'")
-    assert driver.page.is_hidden("#recording")
-    assert driver.page.evaluate("() => window.saved") == 0
-    driver.page.evaluate("() => { delete HTMLAnchorElement.prototype.click }")
-
-
-def test_frames_show_both_sides_of_an_oscillation(opened_page: Driver) -> None:
-    code = """(async () => { const { Clock } = await import('/static/js/playback.js');
-        const clock = new Clock(); clock.times = Float64Array.from({ length: given + 1 }, (_, t) => t);
-        clock.speed = given / 4; return module.framePositions(clock) })()"""
-    many = opened_page.module("recording", f"await {code}", 1_000)
-    assert len(many) == 50
-    assert [position % 2 for position in many[:-1]] == [k % 2 for k in range(49)]
-    assert np.all(np.diff(many) > 0)
-    few = opened_page.module("recording", f"await {code}", 20)
-    assert few == pytest.approx(np.linspace(0, 20, 50), abs=1e-9)
-
-
-GIF = """(() => { const { Gif, Palette } = module; const [width, height, frames] = given;
-    const palette = new Palette(); const all = frames.map(one => Uint32Array.from(one));
-    for (const one of all) for (let k = 0; k < 7; k += 1) palette.count(one.subarray(k)); palette.choose();
-    const gif = new Gif(width, height, palette); for (const one of all) gif.add(one, 8);
-    return gif.finish().arrayBuffer().then(data => btoa(Array.from(new Uint8Array(data),
-        byte => String.fromCharCode(byte)).join(''))) })()"""
-
-
-def test_a_gif_holds_every_pixel(opened_page: Driver) -> None:
-    """Random pixels need every length of code, and more than one table of them."""
-    rng = np.random.default_rng(1)
-    # Colours in buckets of their own, so none is replaced by another.
-    colours = rng.choice(32**3, 200, replace=False)
-    channels = np.stack([colours % 32, colours // 32 % 32, colours // 1024], axis=1) * 8
-    first = rng.integers(0, 200, (60, 90))
-    second = first.copy()
-    second[20:30, 40:70] = rng.integers(0, 200, (10, 30))
-    frames = [first, second, second]
-    packed = [(channels[one] @ [1, 256, 65536] + 255 * 2**24).ravel().tolist() for one in frames]
-    data = base64.b64decode(opened_page.module("gif", f"await {GIF}", [90, 60, packed]))
-    with Image.open(io.BytesIO(data)) as animation:
-        assert animation.size == (90, 60)
-        for k, frame in enumerate(frames):
-            animation.seek(k)
-            assert np.array_equal(np.asarray(animation.convert("RGB")), channels[frame])
-
-
-def test_the_page_opens_exactly_with_the_link_that_the_server_was_started_with(
-    driver: Driver, catalogue: dict[str, Any]
-) -> None:
-    state = {"scenario": SMALL, "view": {"time": 7, "agents": [2]}, "other": SMALL | {"noise": {"law": "none"}}}
-    driver.page.route("**/api/catalogue", lambda route: route.fulfill(json=catalogue | {"default": state}))
-    driver.page.emulate_media(reduced_motion="no-preference")
-    driver.open()
-    driver.page.wait_for_selector("#name-a:not(:empty)")
-    assert driver.scenario() == SMALL
-    # It shows its time, and does not play by itself.
-    assert driver.page.inner_text("#time-shown") == "7"
-    assert driver.page.locator("#followed li").count() == 1
-    assert driver.page.inner_text("#differences tr").startswith("Noise")
-    driver.page.unroute("**/api/catalogue")
-    driver.page.emulate_media(reduced_motion="reduce")
-    driver.leave()
+    page.click("#share")
+    page.click("[data-take=animation]")
+    driver.wait_for("() => document.getElementById('recording-bar').value > 0", "the first frame")
+    driver.press("Escape")
+    driver.wait_for("() => document.getElementById('time-shown').textContent === '9'", "the time before")
+    assert page.is_hidden("#recording")
+    assert page.evaluate("() => window.saved") == 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.explorer.asking import Asker
-from tests.explorer.driving import SMALL, Driver, fragment_of
+from tests.explorer.driving import SMALL, Driver
 from tests.explorer.test_page_stage import Canvas, agents_on
 
 # The steps, with what each is about: that must be in sight, and not under the panel.
@@ -36,9 +36,9 @@ def step(driver: Driver) -> str | None:
 
 def at(driver: Driver, name: str, *, done: bool = False) -> None:
     """Wait until a step is shown and the page is at rest."""
-    driver.page.wait_for_selector(f"html[data-tour={name}]:not([data-busy])", state="attached")
+    driver.exist(f"html[data-tour={name}]:not([data-busy])")
     if done:
-        driver.page.wait_for_selector("#tour-next[data-done=true]")
+        driver.exist("#tour-next[data-done=true]")
 
 
 def status(driver: Driver) -> str:
@@ -46,9 +46,9 @@ def status(driver: Driver) -> str:
 
 
 def state(driver: Driver) -> Any:
-    """What is shown and where the user is in the history of the page."""
-    driver.page.wait_for_timeout(350)  # until the address is written
-    return driver.page.evaluate("() => [location.hash, history.state?.depth ?? 0]")
+    """What is shown and where the user is in the history of the page, once the address is written."""
+    driver.wait_for("() => typeof history.state?.depth === 'number'", "the address to be written")
+    return driver.page.evaluate("() => [location.hash, history.state.depth]")
 
 
 def verdict(driver: Driver) -> str:
@@ -74,7 +74,7 @@ def guess_wrong(driver: Driver) -> None:
     page = driver.page
     assert page.is_hidden("#verdict-heading")
     assert page.is_hidden("#pressure-words")
-    page.keyboard.press("Space")
+    driver.press("Space")
     assert page.get_attribute("#play", "data-playing") == "false"
     page.get_by_label("They agree, on the average").check()
     page.click("#tour-next")
@@ -91,6 +91,26 @@ def defend(driver: Driver, error: float) -> None:
     assert f"off by {defended:.2g}" in status(driver)
     assert f"Before, it was off by {error:.2g}, with 34." in status(driver)
     assert defended > 3 * error
+
+
+def check_others(driver: Driver) -> None:
+    """Another scenario ends the tour and is kept, whether it is an example or that of an address."""
+    page, (_, depth) = driver.page, state(driver)
+    page.click("#tour-open")
+    at(driver, "paint")
+    driver.open_preset("two-agents")
+    assert step(driver) is None
+    assert driver.scenario()["network"] == {"generator": "k2"}
+    # Back leads to what was shown before the tour.
+    driver.wait_for_depth(depth + 1)
+    with driver.answering():
+        page.go_back()
+    assert driver.scenario() == SMALL
+    page.click("#tour-open")
+    at(driver, "paint")
+    driver.go({"scenario": SMALL, "start": "other"})
+    assert step(driver) is None
+    assert driver.scenario() == SMALL
 
 
 def test_the_tour_is_done_by_hand_and_leaves_nothing_behind(driver: Driver) -> None:
@@ -128,17 +148,22 @@ def test_the_tour_is_done_by_hand_and_leaves_nothing_behind(driver: Driver) -> N
         page.click("#tour-next")
     assert step(driver) is None
     assert page.is_hidden("#tour")
-    assert page.evaluate("() => document.activeElement.id") == "tour-open"
+    assert driver.focused() == "tour-open"
     assert driver.scenario() == scenario
+    back = "([hash, depth]) => location.hash === hash && history.state?.depth === depth"
+    driver.wait_for(back, "the address before", before)
+    driver.rest()
     assert state(driver) == before
+    check_others(driver)
 
 
-def test_the_page_judges_a_guess_by_the_verdict(driver: Driver) -> None:
+def check_guesses(driver: Driver) -> None:
+    """The page judges a guess by the verdict."""
     page = driver.page
     page.evaluate("() => { location.hash = '#tour=3' }")
     at(driver, "guess")
     page.check("#tour input[value=biased]")
-    page.keyboard.press("Control+Enter")
+    driver.press("Control+Enter")
     at(driver, "see", done=True)
     assert status(driver).startswith("You guessed right.")
     # Under pressure that grows more slowly the same guess is wrong.
@@ -150,51 +175,47 @@ def test_the_page_judges_a_guess_by_the_verdict(driver: Driver) -> None:
     at(driver, "see", done=True)
     assert verdict(driver) == "consensus"
     assert status(driver).startswith("Not quite.")
-    page.keyboard.press("Escape")
+    driver.press("Escape")
     assert step(driver) is None
     driver.settle()
 
 
-def test_each_step_has_a_link_and_all_of_them_need_only_the_keyboard(one_page: Driver) -> None:
-    page = one_page.page
-    one_page.be_open()
+def check_links(driver: Driver) -> None:
+    """Each step has a link, and what it is about is in sight on a screen and on a phone."""
+    page = driver.page
     for width, height in ((1280, 720), (390, 844)):
-        page.set_viewport_size({"width": width, "height": height})
+        driver.resize(width, height)
         for number, (name, about) in enumerate(STEPS.items(), 1):
             page.evaluate("number => { location.hash = `#tour=${number}` }", number)
-            at(one_page, name)
-            page.wait_for_selector("#tour-heading:focus")
+            at(driver, name)
+            driver.exist("#tour-heading:focus")
             assert page.evaluate(PLAIN_SIGHT, [about]), (width, name)
-            one_page.frame()
             # The page may be scrolled while the network is fitted to its canvas.
-            assert one_page.pixels()[..., 3].any(), (width, name)
-    at(one_page, "end")
-    page.keyboard.press("Escape")
-    assert step(one_page) is None
-    one_page.settle()
-    page.focus("#tour-open")
-    page.keyboard.press("Enter")
-    seen = []
-    while step(one_page) is not None:
-        name = str(step(one_page))
-        at(one_page, name)
-        seen.append(name)
-        # One press does the step, and the next one goes on; what happens is seen without doing anything.
-        if name in ("paint", "pressure", "observer", "defence"):
-            page.keyboard.press("Control+Enter")
-        if name != "guess":
-            at(one_page, name, done=True)
-        page.keyboard.press("Tab")
-        page.keyboard.press("Control+Enter")
-    assert seen == [*STEPS]
-    one_page.settle()
-    one_page.check()
+            assert driver.pixels()[..., 3].any(), (width, name)
+    driver.press("Escape")
+    assert step(driver) is None
+    driver.settle()
 
 
-def test_a_link_opens_a_step_with_its_state_and_ends_on_the_first_view(one_page: Driver) -> None:
+def test_steps_have_links_are_judged_and_need_only_the_keyboard_or_a_thumb(one_page: Driver) -> None:
     driver, page = one_page, one_page.page
     driver.be_open()
-    page.set_viewport_size({"width": 390, "height": 844})
+    check_links(driver)
+    check_guesses(driver)
+    page.focus("#tour-open")
+    driver.press("Enter")
+    for name in STEPS:
+        at(driver, name)
+        # One press does the step, and the next one goes on; what happens is seen without doing anything.
+        if name in ("paint", "pressure", "observer", "defence"):
+            driver.press("Control+Enter")
+        if name != "guess":
+            at(driver, name, done=True)
+        driver.press("Tab", "Control+Enter")
+    assert step(driver) is None
+    driver.settle()
+    driver.check()
+    # A page that is loaded with a link opens the step with its state, and ends on the first view.
     driver.open("#tour=6")
     at(driver, "defence")
     assert page.get_attribute("#tab-observer", "aria-selected") == "true"
@@ -208,24 +229,3 @@ def test_a_link_opens_a_step_with_its_state_and_ends_on_the_first_view(one_page:
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     driver.check()
     driver.leave()
-
-
-def test_another_scenario_ends_the_tour_and_is_kept(driver: Driver) -> None:
-    page = driver.page
-    _, depth = state(driver)
-    page.click("#tour-open")
-    at(driver, "paint")
-    driver.open_preset("two-agents")
-    assert step(driver) is None
-    assert driver.scenario()["network"] == {"generator": "k2"}
-    # Back leads to what was shown before the tour.
-    page.wait_for_function("depth => history.state?.depth === depth", arg=depth + 1)
-    with driver.answering():
-        page.go_back()
-    assert driver.scenario() == SMALL
-    page.click("#tour-open")
-    at(driver, "paint")
-    with driver.answering():
-        page.evaluate("hash => { location.hash = hash }", fragment_of({"scenario": SMALL, "start": "other"}))
-    assert step(driver) is None
-    assert driver.scenario() == SMALL

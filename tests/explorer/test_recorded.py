@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,25 +20,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Driver, Path]]:
-    """The page of a comparison, opened from disk."""
-    file = tmp_path_factory.mktemp("page") / "page.html"
-    file.write_bytes(str(page(comparison())).encode())
-    context = browser.new_context(**STILL, offline=True)
-    driver = Driver(context.new_page(), file.as_uri())
-    driver.page.goto(file.as_uri())
-    driver.page.wait_for_selector("html[data-runs][data-exacts][data-comparisons]", state="attached")
-    driver.settle()
-    yield driver, file
-    # It has asked for nothing but itself, and the policy it has made for itself was kept.
-    assert {request.url.partition("#")[0] for request in driver.asked} == {file.as_uri()}
-    assert driver.said == []
-    context.close()
-
-
-def test_an_exported_page_plays_from_disk_with_the_library_s_numbers(opened: tuple[Driver, Path]) -> None:
-    driver, _ = opened
+def check_numbers(driver: Driver) -> None:
+    """The page plays, and its numbers are the library's."""
     model = scenario_from(SMALL).model()
     run = pp.simulate(model, STEPS, replicates=3, seed=1)
     for step in (0, 17, STEPS):
@@ -52,88 +34,74 @@ def test_an_exported_page_plays_from_disk_with_the_library_s_numbers(opened: tup
     assert "2" in driver.page.inner_text("#differences")
     driver.page.click("#to-start")
     driver.page.click("#play")
-    driver.page.wait_for_function("() => Number(document.querySelector('#time-shown').dataset.value) > 2")
+    driver.wait_for("() => Number(document.querySelector('#time-shown').dataset.value) > 2", "the run to play")
     driver.page.click("#play")
 
 
-def test_agents_can_be_followed_and_the_observer_watched(opened: tuple[Driver, Path]) -> None:
-    driver, _ = opened
-    assert driver.page.locator("#followed li").get_attribute("data-agent") == str(AGENT)
+def check_observer(driver: Driver, folder: Path) -> None:
+    """Agents can be followed and the observer watched; what needs a server is disabled and says why."""
+    page = driver.page
+    assert page.locator("#followed li").get_attribute("data-agent") == str(AGENT)
     with driver.answering("exacts"):
-        driver.page.click(f"#followed [data-agent='{AGENT}'] button.plain")
-    with driver.answering("observations"):
-        driver.page.click("#tab-observer")
+        page.click(f"#followed [data-agent='{AGENT}'] button.plain")
+    driver.observe()
     model = scenario_from(SMALL).model()
-    run = pp.simulate(model, STEPS, seed=1)
-    estimate = pp.recover(run, model)
+    estimate = pp.recover(pp.simulate(model, STEPS, seed=1), model)
     rmse = float(np.sqrt(np.mean((estimate.value[0] - model.x0) ** 2)))
     assert driver.number("#estimates [data-method='auto'] output") == pytest.approx(rmse, rel=1e-5)
     driver.go_to(STEPS)
     assert driver.number("#strip-recovered") == pytest.approx(rmse, rel=1e-5)
-    driver.page.wait_for_selector("#budget[data-state=current]", state="attached")
-    assert "ε =" in driver.page.inner_text("#budget-summary")
-    assert "agents over" in driver.page.inner_text("#exposure-text")
-
-
-def test_axe_finds_no_fault_in_an_exported_page(opened: tuple[Driver, Path]) -> None:
-    assert violations(opened[0].page) == []
-
-
-def test_what_needs_a_server_is_disabled_and_says_why(opened: tuple[Driver, Path]) -> None:
-    driver, _ = opened
-    reason = driver.page.inner_text("#recorded-reason")
+    driver.exist("#budget[data-state=current]")
+    assert "ε =" in page.inner_text("#budget-summary")
+    assert "agents over" in page.inner_text("#exposure-text")
+    assert violations(page) == []
+    reason = page.inner_text("#recorded-reason")
     assert "peerpressure explore" in reason
     for selector in ("#examples-open", "#tour-open", "#draw"):
-        assert driver.page.is_disabled(selector)
-        assert driver.page.get_attribute(selector, "title") == reason
+        assert page.is_disabled(selector)
+        assert page.get_attribute(selector, "title") == reason
     enabled = "#observe-who input:enabled, #observe-privacy input:enabled, #observe-methods input:enabled"
-    assert driver.page.locator(enabled).count() == 0
-    driver.page.click("#share")
-    items = driver.page.locator("#share-menu button:enabled")
-    offered = ["link", "network", "plots", "animation", "toml", "python"]
-    assert items.evaluate_all("items => items.map(item => item.dataset.take)") == offered
-    with driver.page.expect_download() as saved:
-        driver.page.click("[data-take=toml]")
-    assert scenario_from(tomllib.loads(saved.value.path().read_text("utf-8"))).run.steps == STEPS
+    assert page.locator(enabled).count() == 0
+    file = driver.take("toml", folder)
+    assert scenario_from(tomllib.loads(file.read_text("utf-8"))).run.steps == STEPS
+    page.click("#share")
+    offered = page.locator("#share-menu button:enabled").evaluate_all("items => items.map(item => item.dataset.take)")
+    assert offered == ["link", "network", "plots", "animation", "toml", "python"]
+    driver.press("Escape")
 
 
-def test_a_lecture_shows_the_network_and_one_curve_in_large_type(opened: tuple[Driver, Path]) -> None:
-    page, shown = opened[0].page, "#panel-curves .curve .plot >> visible=true"
-    page.set_viewport_size({"width": 1280, "height": 720})
+def check_presentation(driver: Driver) -> None:
+    """A lecture shows the network and one curve in large type, all of it in sight."""
+    page = driver.page
+    ids = "all => all.map(one => one.id)"
+    driver.resize(1280, 720)
     page.focus("#present")
-    page.keyboard.press("p")
-    plots = [page.locator(shown).evaluate_all("all => all.map(one => one.id)")]
-    for key in "234":
-        page.keyboard.press(key)
-        plots.append(page.locator(shown).evaluate_all("all => all.map(one => one.id)"))
+    plots = []
+    for key in "p234":
+        driver.press(key)
+        plots.append(page.locator("#panel-curves .curve .plot >> visible=true").evaluate_all(ids))
     assert plots == [[f"plot-{name}"] for name in ("opinions", "recovered", "spread", "max_distance")]
     assert page.is_visible("#network")
-    # All of it is in sight, and read from the last row.
     assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
-    assert (
-        page.evaluate("() => parseFloat(getComputedStyle(document.querySelector('#verdict-sentence')).fontSize)") >= 20
-    )
+    size = "() => parseFloat(getComputedStyle(document.querySelector('#verdict-sentence')).fontSize)"
+    assert page.evaluate(size) >= 20
     box = page.locator("#plot-max_distance").bounding_box()
     assert box is not None
     assert box["height"] > 180
     # Keys play and step; nothing that needs a hand is in sight.
-    page.keyboard.press("End")
-    page.keyboard.press("ArrowLeft")
+    driver.press("End", "ArrowLeft")
     assert page.inner_text("#time-shown") == str(STEPS - 1)
-    assert page.locator("button >> visible=true").evaluate_all("all => all.map(one => one.id)") == [
-        "presentation-leave"
-    ]
-    page.keyboard.press("Escape")
+    assert page.locator("button >> visible=true").evaluate_all(ids) == ["presentation-leave"]
+    driver.press("Escape")
     assert page.is_visible("#present")
-    assert page.evaluate("() => document.activeElement.id") == "present"
+    assert driver.focused() == "present"
     page.click("#present")
     page.click("#presentation-leave")
     assert page.is_hidden("#presentation")
-    page.set_viewport_size(STILL["viewport"])
 
 
-def test_a_page_works_in_a_frame_of_a_notebook(opened: tuple[Driver, Path]) -> None:
-    driver, file = opened
+def check_notebook(driver: Driver, file: Path) -> None:
+    """The page works in a frame of a notebook, too."""
     notebook = Driver(driver.page.context.new_page(), "about:")
     notebook.page.set_content(HtmlPage(file.read_text("utf-8"))._repr_html_())
     inner = notebook.page.frame_locator("iframe")
@@ -142,6 +110,23 @@ def test_a_page_works_in_a_frame_of_a_notebook(opened: tuple[Driver, Path]) -> N
     assert inner.locator("#time-shown").inner_text() == str(STEPS)
     # A change of the view is no change of an address, for a frame has none.
     inner.locator("#log-size").click()
-    notebook.page.wait_for_timeout(400)
+    notebook.rest()
     assert inner.locator("#log-size").get_attribute("aria-pressed") == "true"
     assert notebook.said == []
+
+
+def test_an_exported_page_is_all_there_from_disk_and_in_a_notebook(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_bytes(str(page(comparison())).encode())
+    with browser.new_context(**STILL, offline=True) as context:
+        driver = Driver(context.new_page(), file.as_uri())
+        driver.page.goto(file.as_uri())
+        driver.exist("html[data-runs][data-exacts][data-comparisons]")
+        driver.settle()
+        check_numbers(driver)
+        check_observer(driver, tmp_path)
+        check_presentation(driver)
+        # It has asked for nothing but itself, and the policy it has made for itself was kept.
+        assert {request.url.partition("#")[0] for request in driver.asked} == {file.as_uri()}
+        assert driver.said == []
+        check_notebook(driver, file)

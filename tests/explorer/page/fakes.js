@@ -256,6 +256,7 @@ export function setUpPage({ clock = new FakeClock(), hash = "" } = {}) {
     requestAnimationFrame: clock.requestAnimationFrame,
     devicePixelRatio: 1,
     addEventListener() {},
+    dispatchEvent() {},
     matchMedia: () => ({ matches: false, addEventListener() {} }),
     getComputedStyle: () => ({ color: "black", fontSize: "16px", fontFamily: "sans" }),
     ResizeObserver: class {
@@ -268,6 +269,7 @@ export function setUpPage({ clock = new FakeClock(), hash = "" } = {}) {
       addPath() {}
       closePath() {}
     },
+    HTMLElement: FakeElement,
     HTMLCanvasElement: anything,
     HTMLInputElement: anything,
     HTMLSelectElement: anything,
