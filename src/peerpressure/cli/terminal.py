@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -275,6 +275,43 @@ def as_printed(text: str) -> str:
     return text.encode(encoding, TRANSLITERATE).decode(encoding, "surrogateescape")
 
 
+class GuardedOutput:
+    """Standard output that remembers why it could not be written to, and takes everything afterwards.
+
+    What a command does besides printing, such as the rest of its files and its exit status, does not depend on whether
+    anybody reads what it prints.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        try:
+            self._stream.write(text)
+        except OSError as error:
+            self._give_up(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return anything else from the stream, such as its encoding."""
+        return getattr(self._stream, name)
+
+    def _give_up(self, error: OSError) -> None:
+        self.error = self.error or error
+        # What is still buffered is written again at the end of the process, where it would print a traceback.
+        with contextlib.suppress(OSError), open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), self._stream.fileno())
+
+
 # Errors and progress
 
 
@@ -289,7 +326,9 @@ class InvalidFileError(PeerPressureError):
 def print_error(message: str, status: int) -> int:
     """Print a message as one line on the error stream, and return the exit status."""
     # One line, so scripts and logs can take it as one record.
-    print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
+    # An error stream that cannot be written to leaves the exit status.
+    with contextlib.suppress(OSError):
+        print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
     return status
 
 
