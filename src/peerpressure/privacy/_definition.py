@@ -401,7 +401,9 @@ def _require_known_updates(model: Model) -> None:
 def start_term(system: System, *, sees_start: bool = False) -> str:
     """Return what an account assumes about y₀, in words."""
     if not initial_state(system).starts_from_hidden:
-        return "The start is declared to be public, and does not depend on the hidden opinions."
+        return (
+            "The start is declared to be public and chosen without the hidden opinions, which its numbers cannot prove."
+        )
     if sees_start:
         return "y₀ = x₀ is observed, which reveals the hidden opinion of every observed agent."
     if system.is_continuous:

@@ -66,6 +66,42 @@ def require_public_start(system: System, *, declared: bool = False) -> None:
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
+def require_unrelated_start(model: Model) -> None:
+    """Raise an error for a start that resembles the hidden opinions, although it is declared to be public.
+
+    That a start was chosen without x₀ cannot be tested: one number may be their mean. What was computed from them agent
+    by agent shows, though: their values in another order, nearly the same values, the same order of agents, or any
+    smooth function of them. Chance does as much once in a thousand times, and more often among fewer than six agents.
+    """
+    y, x = model.start_state, model.x0
+    if isinstance(model.start, str) or not np.ptp(y) or not np.ptp(x):
+        return
+    if got := _resemblance(y, x):
+        rule = "a public start must not show hidden opinions, whether or not it is declared to be public"
+        remedy = "choose it without them, or pass public_start='published' if everybody knew it before"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+_CLOSE = 0.05  # part of the range of x within which all of y is nearly x
+_CHANCE = 1e-3  # probability with which an unrelated start is taken for a related one
+_ORDERED, _SCATTERED = 4, 20  # agents from which an order tells something, and from which a curve among points does
+
+
+def _resemblance(y: Array, x: Array) -> str | None:
+    """Return in words how y resembles x, None if it does not."""
+    from scipy import stats
+
+    if np.abs(y - x).max() <= _CLOSE * np.ptp(x):
+        return f"a start within {_CLOSE:.0%} of their range of each of them"
+    if x.size > 2 and any(_is_affine(np.sort(sign * y), np.sort(x)) for sign in (1, -1)):
+        return "a start that has their values in another order"
+    if x.size >= _ORDERED and (order := stats.spearmanr(x, y)).pvalue < _CHANCE:
+        return f"a start whose order of agents is theirs, rank correlation {order.statistic:.2f}"
+    if x.size >= _SCATTERED and (curve := stats.chatterjeexi(x, y)).pvalue < _CHANCE:
+        return f"a start that is a function of them, Chatterjee's correlation {curve.statistic:.2f}"
+    return None
+
+
 def _is_affine(y: Array, x: Array) -> bool:
     """Return whether y = a x + b with a ≠ 0, up to rounding."""
     if np.ptp(x) == 0:
