@@ -410,7 +410,7 @@ def answer(case: Case) -> Answer:
         there = {path.as_posix() for path in Path().rglob("*") if path.is_file()}
     printed = [stream.buffer.getvalue().decode() for stream in (error, out)]
     # ``check`` prints the problems, and has nothing to add to them.
-    text = printed[0] or printed[1]
+    text = (printed[0] or printed[1]).replace(f"{folder}/", "")
     lines = [line.removeprefix("peerpressure: ").strip() for line in text.splitlines()]
     return Answer(status, lines, sorted(there - case.files.keys()))
 
