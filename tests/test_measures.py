@@ -43,6 +43,8 @@ def test_measures_of_a_run_are_those_of_its_trajectory(rows: list[dict[str, Any]
     np.testing.assert_allclose(pick(rows, "mean"), path.final.public.mean(axis=1), rtol=1e-12)
     first = [float(path.times[np.flatnonzero(spread < 0.2)[0]]) for spread in path.spread]
     assert pick(rows, "time_to_consensus") == first
+    near = [float(path.times[np.flatnonzero(distance < 0.2)[0]]) for distance in path.max_distance]
+    assert pick(rows, "time_to_v") == near
     assert [row["replicate"] for row in rows if row["measure"] == "spread"] == [0, 1, 2]
 
 
@@ -101,9 +103,17 @@ def test_without_a_method_the_one_that_can_work_is_taken(observe: dict[str, Any]
 
 def test_agents_who_never_agree_have_no_time_to_consensus() -> None:
     loud = scenario_from(with_fields(DATA, {"noise.std": 5.0, "pressure.kind": "constant", "pressure.value": 1.0}))
-    found = measure(Experiment(loud), ["time_to_consensus", "verdict"])
-    assert all(math.isnan(row["value"]) for row in found[:3])
-    assert (found[3]["detail"], found[3]["value"]) == ("disagreement", 0.0)
+    found = measure(Experiment(loud), ["time_to_consensus", "time_to_v", "verdict"])
+    assert all(math.isnan(row["value"]) for row in found[:6])
+    assert (found[6]["detail"], found[6]["value"]) == ("disagreement", 0.0)
+
+
+def test_agents_who_agree_on_another_value_have_a_time_to_consensus_and_none_to_v() -> None:
+    fast = scenario_from({**DATA, "pressure": {"formula": "2^t"}, "run": {**DATA["run"], "steps": 200}})
+    found = measure(Experiment(fast, threshold=1e-3), ["time_to_consensus", "time_to_v", "verdict"])
+    assert not any(math.isnan(row["value"]) for row in found[:3])
+    assert all(math.isnan(row["value"]) for row in found[3:6])
+    assert found[6]["detail"] == "biased_consensus"
 
 
 def test_a_unit_sets_fields_and_draws_all_else_from_its_seed() -> None:

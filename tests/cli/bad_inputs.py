@@ -411,8 +411,8 @@ def answer(case: Case) -> Answer:
         there = {path.as_posix() for path in Path().rglob("*") if path.is_file()}
     printed = [stream.buffer.getvalue().decode() for stream in (error, out)]
     # ``check`` prints the problems, and has nothing to add to them.
-    text = printed[0] or printed[1]
-    lines = [line.removeprefix("peerpressure: ").strip().replace(f"{folder}/", "") for line in text.splitlines()]
+    text = (printed[0] or printed[1]).replace(f"{folder}/", "")
+    lines = [line.removeprefix("peerpressure: ").strip() for line in text.splitlines()]
     # The plan of a sweep, which the next run continues, is no result.
     written = sorted(name for name in there - case.files.keys() if Path(name).name not in (LEDGER, LOCK))
     return Answer(status, lines, written)

@@ -78,7 +78,7 @@ def test_what_is_not_kept_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[s
     said = capfd.readouterr().out
     assert "read as: agents by id; attributes: 'opinion'" in said
     assert "attributes of agents are not written: opinion" in said
-    assert "to read the new file, pass directed=True" in said
+    assert "to read the new file, pass --directed" in said
     assert (tmp_path / "edges.csv").read_text(encoding="utf-8") == "source,target\nann,bob\nbob,cat\n"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 import xarray
 
-from peerpressure import files
+from peerpressure import cli, files
 from peerpressure.measures import Experiment
 from peerpressure.report import store
 from peerpressure.scenario import load_scenario
@@ -144,11 +146,100 @@ def test_results_without_a_place_go_to_another(
     monkeypatch.setattr(store, "replacing", full_here)
     answer = run(capfd, "run", file)
     assert (answer.status, answer.err.count("\n")) == (1, 1)
-    # The verdict is printed before results are written.
-    assert "files in" not in answer.out
+    assert answer.out == ""
     assert "No space left on device" in answer.err
     kept = next(rescue.glob("*/study-results"))
     assert f"kept in {kept}" in answer.err
     with xarray.open_dataset(kept / "run.nc") as data:
         assert data.sizes == {"replicate": 2, "time": 41, "agent": 3}
     assert [path.name for path in file.parent.iterdir()] == ["study.toml"]
+
+
+def closed_pipe() -> int:
+    """Return a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+def full_device() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+EDGES = "source,target\na,b\nb,c\nc,d\nd,a\n"
+ROWS = [",".join(f"{(3 * t * t + 5 * i * t + i) % 11 / 11:.3f}" for i in range(4)) for t in range(1, 13)]
+ANSWERS = "time,a,b,c,d\n" + "".join(f"{t},{row}\n" for t, row in enumerate(ROWS, 1))
+SECRET = """[network]
+file = "edges.csv"
+[agents]
+hidden = [0.1, 0.4, 0.6, 0.9]
+start = 0.5
+[noise]
+law = "gaussian"
+std = 2.0
+[run]
+steps = 3
+"""
+SWEEP = """scenario = "study.toml"
+[[axis]]
+field = "noise.std"
+values = [0.1, 0.2]
+[measure]
+names = ["spread"]
+"""
+# Each command that writes, and those whose results it needs.
+WRITING: dict[str, list[str]] = {
+    "new out": [],
+    "run study.toml --out out": [],
+    "run study.toml --out out --json": [],
+    "simulate --graph cycle:4 --steps 3 --out out": [],
+    "simulate --graph cycle:4 --steps 3 --out out.zarr": [],
+    "recover study.toml --outputs outputs.csv --out out --figure out.svg": [],
+    "compare answers.csv --rival none --rival walk --out out --report out.html": [],
+    "fit answers.csv --network edges.csv --unknown std --out out": [],
+    "infer answers.csv --pressure 1 --out out": [],
+    "release secret.toml --out out": [],
+    "convert edges.csv out.graphml": [],
+    "partition edges.csv --parts 1 --out out": [],
+    "sweep run sweep.toml --out out": [],
+    "sweep collect done --out out.csv": ["sweep run sweep.toml --out done"],
+    "sweep plot done --out out": ["sweep run sweep.toml --out done"],
+    "report done --out out.html": ["run study.toml --out done"],
+    "rerun done --out out": ["run study.toml --out done"],
+    "paper --only failure --steps 100 --out out": [],
+    "explore study.toml --export out.html": [],
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("command", WRITING)
+@pytest.mark.usefixtures("worker_here")
+def test_files_do_not_depend_on_who_reads_the_output(
+    command: str, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"study.toml": SCENARIO.replace("[10000000000, 2, 3]", '["a", "b", "c"]'), "edges.csv": EDGES}
+    texts |= {"answers.csv": ANSWERS, "secret.toml": SECRET, "sweep.toml": SWEEP}
+    texts |= {"outputs.csv": "time,a,b,c\n1,0.1,0.2,0.4\n2,0.2,0.2,0.3\n3,0.2,0.3,0.3\n4,0.1,0.3,0.2\n"}
+    written = []
+    outputs: list[tuple[Callable[[], int], int, str]] = [(closed_pipe, 0, ""), (full_device, 1, "No space left")]
+    for open_output, status, words in outputs:
+        place = tmp_path / open_output.__name__
+        place.mkdir()
+        for name, text in texts.items():
+            (place / name).write_text(text, encoding="utf-8")
+        monkeypatch.chdir(place)
+        for needed in WRITING[command]:
+            assert cli.invoke(needed.split()) == 0
+        capfd.readouterr()
+        raw = os.fdopen(open_output(), "wb", 0)
+        with io.TextIOWrapper(io.BufferedWriter(raw)) as stdout, redirect_stdout(stdout):
+            assert cli.invoke(command.split()) == status
+        error = capfd.readouterr().err
+        assert error.count("\n") == bool(words), error
+        assert words in error
+        found = files_in(place, leave_out=())
+        written.append({name for name in found if name.startswith("out") and name != "outputs.csv"})
+        # The lock of a sweep is an empty file.
+        assert all(found[name] for name in written[0] - {"out/lock"})
+    assert written[0], "nothing was written"
+    assert written[0] == written[1]

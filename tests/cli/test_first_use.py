@@ -82,7 +82,7 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
     assert not (tmp_path / "x").exists()
 
 
-def test_the_verdict_is_printed_before_the_figures(
+def test_nothing_is_printed_before_the_files_are_there(
     tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from peerpressure.report import run as report
@@ -95,9 +95,10 @@ def test_the_verdict_is_printed_before_the_figures(
 
     monkeypatch.setattr(report, "run_files", draw)
     (tmp_path / "small.toml").write_text(SMALL)
-    assert run(capfd, "run", tmp_path / "small.toml").status == 0
-    assert printed[0].startswith("Consensus on v")
-    assert "within 0.0" in printed[0]
+    told = run(capfd, "run", tmp_path / "small.toml")
+    assert (told.status, printed) == (0, [""])
+    assert told.out.startswith("Consensus on v")
+    assert "within 0.0" in told.out
 
 
 def test_compilation_is_announced_and_loading_is_not() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -225,3 +227,36 @@ def test_help_of_the_group_and_of_its_commands(capfd: Captured) -> None:
         assert answer.status == 0
         assert "sweep" in answer.out
     assert run(capfd, "sweep", "none.toml").status == 2
+
+
+@pytest.mark.parametrize(("kind", "same"), [("", True), ('random_numbers = "independent"\n', False)])
+def test_points_differ_by_their_fields_and_by_nothing_else(kind: str, same: bool, tmp_path: Path) -> None:
+    (tmp_path / "drawn.toml").write_text(
+        '[network]\ngenerator = "erdos_renyi"\nn = 9\np = 0.5\n[noise]\nlaw = "gaussian"\n[run]\nsteps = 1\n'
+        '[pressure]\nkind = "constant"\nvalue = 1\n'
+    )
+    (tmp_path / "sweep.toml").write_text(
+        f'scenario = "drawn.toml"\nreplications = 3\n{kind}[[axis]]\nfield = "pressure.value"\nvalues = [0.0, 1e-9]\n'
+        '[measure]\nnames = ["hidden_spread", "mean"]\n'
+    )
+    plan = load_sweep(tmp_path / "sweep.toml").plan
+    rows = [measure_scenario({**json.loads(unit.parameters), **plan.local}, unit.seed) for unit in plan.units]
+    values = np.array([[row["value"] for row in found] for found in rows]).reshape(2, 3, 2)
+    # Hidden opinions and noise are those of the replication; nearly no pressure makes no difference to them.
+    assert np.allclose(values[0], values[1], atol=1e-6) is same
+    assert len(np.unique(values[0, :, 0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("replications", "words"),
+    [("", "over 2 replicates of one network"), ("replications = 3\n", "over 3 replications, which differ")],
+)
+def test_check_says_what_an_error_bar_is(replications: str, words: str, tmp_path: Path, capfd: Captured) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace("replications = 2\n", replications))
+    told = run(capfd, "check", tmp_path / "sweep.toml").out
+    assert f"error bars: standard error {words}" in told
+    assert "random numbers: common" in told
+    (tmp_path / "small.toml").write_text(SMALL.replace("replicates = 2\n", ""))
+    told = run(capfd, "check", tmp_path / "sweep.toml").out
+    assert ("error bars: none: there is one run at each point" in told) is (not replications)

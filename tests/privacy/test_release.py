@@ -20,6 +20,7 @@ from peerpressure.errors import InvalidInputError, ModelError
 from peerpressure.noise import Custom, Uniform
 from peerpressure.privacy import _grid, budget, delay_pressure, release
 from peerpressure.privacy._grid import grid_of, nearest
+from peerpressure.privacy._shifts import _resemblance
 from peerpressure.step import Array
 from tests.builders import random_model
 from tests.cli.calling import run as command
@@ -142,6 +143,48 @@ def test_large_epsilon_or_little_delta_cannot_be_promised() -> None:
 def test_what_is_not_covered_is_refused(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidInputError, match=reason):
         release(model_of(**change), T)
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (lambda x: x**2, "order of agents is theirs, rank correlation 1.00"),
+        (lambda x: -np.exp(x), "rank correlation -1.00"),
+        (lambda x: np.roll(x, 3), "their values in another order"),
+        (lambda x: 2 - 3 * np.roll(x, 3), "their values in another order"),
+        (lambda x: x + 0.04 * np.cos(40 * x), "within 5% of their range"),
+        (lambda x: (x - 0.5) ** 2, "a function of them, Chatterjee's correlation"),
+        (lambda x: x + 0.3 * np.cos(400 * x), "rank correlation 0"),
+    ],
+)
+def test_a_start_that_shows_hidden_opinions_is_refused_unless_it_was_published(
+    start: Callable[[Array], Array], words: str
+) -> None:
+    hidden = np.random.default_rng(3).uniform(size=40)
+    model = pp.Model(pp.networks.cycle(40), hidden, start=start(hidden), noise=pp.Gaussian(20.0))
+    with pytest.raises(InvalidInputError, match=re.escape(words)) as refused:
+        release(model, 2, public_start=True)
+    assert "public_start='published'" in str(refused.value)
+    assert release(model, 2, public_start="published").opinions.shape == (1, 2, 40)
+
+
+def test_few_agents_and_unrelated_starts_are_released() -> None:
+    refused = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        n = (2, 3, 7, 25)[seed % 4]
+        found = _resemblance(rng.normal(size=n), rng.uniform(size=n))
+        refused += found is not None
+    assert refused <= 4
+    assert _resemblance(np.array([0.1, 0.5]), np.array([0.1, 0.51])) is not None
+
+
+def test_a_release_says_first_that_it_is_simulated() -> None:
+    released = release(model_of(), T)
+    assert next(iter(released.statement.values())).startswith("Simulated public opinions, computed by a model")
+    assert "which its numbers cannot prove" in released.statement["start"]
+    with pytest.raises(InvalidInputError, match="True, False or 'published', got 'yes'"):
+        release(model_of(), T, public_start="yes")  # type: ignore[arg-type]
 
 
 def test_random_updates_and_continuous_time_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given, strategies as st
 
 import peerpressure as pp
 from peerpressure.activation import as_activation
+from peerpressure.privacy import budget
 from peerpressure.privacy._definition import start_term
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, model_shifts, own_shifts, safe_factor
+from peerpressure.recovery import Observation
 from tests.builders import random_model
 from tests.oracles import outputs_law
 
@@ -164,3 +167,42 @@ def test_an_account_says_whether_anybody_responds() -> None:
     zealots = replace(model, stubbornness=np.full(N, np.inf))
     assert not leaks_at_first_step(zealots)
     assert "no agent responds" in start_term(zealots)
+
+
+def sparse_contacts(seed: int) -> pp.TemporalNetwork:
+    """Return contacts at six steps, where agents are often alone, and connected over time."""
+    rng = np.random.default_rng(seed)
+    snapshots = [np.triu(rng.uniform(size=(5, 5)) < 0.25, 1) for _ in range(5)]
+    snapshots.append(np.eye(5, k=1, dtype=bool))
+    return pp.TemporalNetwork.from_snapshots([pp.Network((one + one.T).astype(float)) for one in snapshots])
+
+
+@pytest.mark.parametrize("law", [pp.Gaussian, pp.Laplace, pp.StudentT])
+@pytest.mark.parametrize("temporal", ["white", "frozen", pp.AR1(0.6), pp.AR1(-0.4)], ids=str)
+@pytest.mark.parametrize("start", ["hidden", np.full(5, 0.5)], ids=["hidden", "public"])
+def test_agents_who_keep_their_opinions_are_counted_for_what_they_show(
+    law: type[pp.noise.Noise], temporal: pp.noise.Temporal | str, start: Any
+) -> None:
+    for seed in range(4):
+        noise = law(np.linspace(0.5, 1.5, 5), temporal=temporal)
+        model = pp.Model(
+            sparse_contacts(seed), np.linspace(0, 1, 5), noise=noise, start=start, isolated="keep", adaptation=0.1
+        )
+        for steps in (1, 4, 6):
+            account = budget(model, steps, public_start=True)
+            expected = outputs_law(model, steps).worst_case() * noise.fisher_information()
+            np.testing.assert_allclose(account.table["information"], expected, rtol=1e-6, atol=1e-12)
+            # Sums of draws are harder to tell apart than draws, so nothing is known from below.
+            memory = temporal != "white"
+            assert ("epsilon_low" in account.table) == (law is pp.Laplace and not memory)
+
+
+@pytest.mark.parametrize("look", [{"times": [2, 4]}, {"first_step": 3}, {"times": [9]}, {"first_step": 9}], ids=str)
+def test_a_start_that_is_seen_is_counted_besides_other_steps(look: dict[str, Any]) -> None:
+    model = random_model(N, noise=pp.Gaussian(0.7))
+    account = budget(model, T, observed=Observation(**look), sees_start=True)
+    assert np.isinf(account.table["information"]).all()
+    assert "y₀ = x₀ is observed" in account.definition.terms["start"]
+    assert "of the steps 0 to 5" in account.definition.terms["observer"]
+    public = budget(replace(model, start=np.full(N, 0.5)), T, observed=Observation(**look), sees_start=True)
+    assert np.isfinite(public.table["information"]).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,8 @@ def test_results_of_another_seed_task_or_version_are_never_mixed(
     before = csv(tmp_path)
     with pytest.raises(OtherSweepError, match="seed 0, not 1"):
         run_sweep(noisy_plan(2, seed=1), tmp_path)
+    with pytest.raises(OtherSweepError, match=r"independent, not common; .* set random_numbers to 'independent'"):
+        run_sweep(replace(noisy_plan(2), random_numbers="common"), tmp_path)
     with pytest.raises(OtherSweepError, match="start fresh"):
         run_sweep(_plan("bulky", [1]), tmp_path)
     with monkeypatch.context() as patch:

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sweep import Draws, Plan, Range, Unit
-from peerpressure.sweep.plan import comparable
+from peerpressure.sweep.plan import Fingerprint, comparable, hash_text
 
 TASK = "tests.sweep.units:noisy"
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -79,12 +79,26 @@ def test_another_seed_changes_seeds_and_keeps_keys(parts: dict[str, Any]) -> Non
     assert one.fingerprint != other.fingerprint
 
 
+@settings(deadline=None)
+@given(PARTS)
+def test_common_random_numbers_are_those_of_the_replication_at_every_point(parts: dict[str, Any]) -> None:
+    plan, own = Plan(TASK, **parts, random_numbers="common"), Plan(TASK, **parts)
+    assert [unit.key for unit in plan.units] == [unit.key for unit in own.units]
+    assert len({(unit.replication, unit.seed) for unit in plan.units}) == parts["replications"]
+    assert len({unit.seed for unit in plan.units}) == parts["replications"]
+    other = Plan(TASK, **(parts | {"seed": parts["seed"] + 1}), random_numbers="common")
+    assert not {unit.seed for unit in plan.units} & {unit.seed for unit in other.units}
+    assert plan.fingerprint.digest != own.fingerprint.digest
+
+
 def test_keys_and_seeds_are_those_of_every_machine_and_process() -> None:
     plan = Plan(TASK, base={"b": 0.1, "text": "é"}, axes={"a": [1, 2.5]}, replications=2, seed=7)
     assert plan.units[3] == Unit(
         "1f4deae2424ed3910dbc9db95db3b685", '{"a":2.5,"b":0.1,"text":"\\u00e9"}', 1, 7589072820330737345
     )
     program = f"from peerpressure.sweep import Plan; print(Plan({TASK!r}, base={{'b': 0.1}}, axes={{'a': [3]}}).units)"
+    # Results of sweeps from before random numbers could be common are still known.
+    assert Fingerprint("a:b", "0.2.0", 7).digest == hash_text('{"seed":7,"task":"a:b","version":"0.2.0"}')
     fresh = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert fresh.stdout.strip() == str(Plan(TASK, base={"b": 0.1}, axes={"a": [3]}).units)
 
@@ -140,6 +154,7 @@ def test_ranges() -> None:
         ({"axes": {"a": "word"}}, "a list of values"),
         ({"axes": {"a": 3}}, "a list of values"),
         ({"axes": {"a": [1]}, "base": {"a": 1}}, "both"),
+        ({"random_numbers": "same"}, "'independent' or 'common', got 'same'"),
         ({"axes": {"replication": [1]}}, "rename"),
         ({"base": {1: 1}}, "rename"),
         ({"base": {"a": math.nan}}, "plain values"),

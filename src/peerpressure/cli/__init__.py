@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.main import get_command
@@ -44,6 +44,7 @@ from peerpressure.cli.terminal import (
     USAGE,
     AsJson,
     Command,
+    GuardedOutput,
     InvalidFileError,
     explain_usage,
     in_words_of,
@@ -53,7 +54,7 @@ from peerpressure.cli.terminal import (
     print_json,
     transliterate_output,
 )
-from peerpressure.errors import InvalidInputError, PeerPressureError
+from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.provenance import invoked, machine, versions
 from peerpressure.resources import launched
 from peerpressure.version import __version__
@@ -150,16 +151,25 @@ def invoke(arguments: Sequence[str]) -> int:
 
 def _invoke(arguments: Sequence[str]) -> int:
     transliterate_output()
+    output = GuardedOutput(sys.stdout)
+    with contextlib.redirect_stdout(cast("TextIO", output)):
+        status = _carry_out(arguments)
+        # Flushed here, where the output is guarded.
+        output.flush()
+    # A reader that has seen enough, as head has, is no error.
+    if output.error is None or isinstance(output.error, BrokenPipeError):
+        return status
+    rule = "standard output must take what is printed"
+    remedy = "files that the command writes are not concerned" if status == 0 else "free some room"
+    return print_error(message(rule, got=output.error.strerror, remedy=remedy), status or FAILURE)
+
+
+def _carry_out(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit status."""
     try:
         with invoked(arguments):
             # standalone_mode=False: Typer would otherwise print errors in its own format and end the process.
             status = _parser()(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
-        # Flushed here, where a closed pipe can still be handled; at the end of the process it would print a traceback.
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of the output is gone; the flush at the end of the process must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
     except InvalidFileError as error:
         # All lines have the same status; max consumes the generator, which prints them.
         return max(print_error(in_words_of(line, _options(arguments)), USAGE) for line in error.lines)

@@ -62,8 +62,8 @@ def _notes(network: Network, source: Path, target: Path) -> list[str]:
     # Graphs say themselves whether they are directed; all formats hold negative weights without a word.
     plain = not is_graph_file(target)
     needs = [
-        *(["directed=True"] if network.directed and plain else []),
-        *(["signed=True"] if network.signed else []),
+        *(["--directed"] if network.directed and plain else []),
+        *(["--signed"] if network.signed else []),
     ]
     return [
         *([f"attributes of agents are not written: {', '.join(attributes)}"] if attributes else []),

@@ -29,12 +29,14 @@ def release(
 ) -> None:
     """Simulate with noise that nobody can repeat, and write only what may be published, with its guarantee.
 
-    Public opinions from step 1 on are written to opinions.csv, and to statement.txt what is guaranteed to whom, against
-    which observer and by what definition; release.json has the same for programs. Hidden opinions, states and seeds are
+    A release is of simulated opinions, which a model computes from the hidden ones, and not of a survey. Public
+    opinions from step 1 on are written to opinions.csv, and to statement.txt what is guaranteed to whom, against which
+    observer and by what definition; release.json has the same for programs. Hidden opinions, states and seeds are
     neither written nor printed. Delta, sensitivity, insiders and unit are those of [privacy] in the file.
 
     Noise is drawn from the operating system: the scenario must have no seed. Noise must be Gaussian or Laplace, white
-    or frozen, and the start public. A second release about the same opinions adds its epsilon and delta to the first.
+    or frozen, and the start public and unlike the hidden opinions. A second release about the same opinions adds its
+    epsilon and delta to the first.
 
     Example: peerpressure release scenario.toml --out published --epsilon 1
     """
@@ -61,7 +63,7 @@ def release(
             runs=run.replicates,
             insiders=as_labels(asked.insiders),
             unit=asked.unit,
-            public_start=scenario.public_start,
+            public_start="published" if asked.public_start == "published" else scenario.public_start,
             public_network=with_network,
             record=run.recording(),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,24 +98,22 @@ def _write(experiment: Experiment, folder: Path, file: Path | None, *, as_json: 
         # Simulated here, or its progress bar and the line of stages would overlap on the terminal.
         _ = experiment.run
         # Few agents: further threads of linear algebra would take the cores on which figures are drawn.
-        with progress_line() as show_stage, few_threads(experiment.model.n):
-            show_stage("diagnosing")
-            ordered = order_figures(experiment, submit)
-            summary = None if as_json else _summary(experiment)
-        # Before the figures are there, which take longer than the verdict.
-        if summary is not None:
-            show(*summary)
-            sys.stdout.flush()
         with progress_line() as show_stage:
+            with few_threads(experiment.model.n):
+                show_stage("diagnosing")
+                ordered = order_figures(experiment, submit)
+                summary = () if as_json else _summary(experiment)
             study = study_of(scenario, file or folder)
             files = run_files(experiment, study.name, ordered, show_stage, study.inputs)
             written = write_folder(files, folder, study, OWN)
+    # Printed only now: a reader of the output that is gone loses no result.
     if as_json:
         print_json(_answer(experiment, folder, written))
         return
     pages = [f"; open {path}" for path in written if path.suffix == ".html"]
     from peerpressure.trajectory import contents
 
+    show(*summary)
     show("".join([f"{len(written)} files in {folder}", *pages]), f"the folder {contents(hidden=True)}")
 
 

@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -91,7 +91,7 @@ _SECTIONS: Final = {
     **dict.fromkeys(("method", "times", "sees_start", "rounding", "prior", "step", "origin", "target"), "[observe]"),
     **dict.fromkeys(("symmetric", "penalty", "partial"), "unknown_network of [observe]"),
     **dict.fromkeys(("start", "isolated", "activation", "hidden"), "[agents]"),
-    **dict.fromkeys(("signed", "directed", "largest_component"), "[network]"),
+    **dict.fromkeys(("signed", "directed", "largest_component", "connected", "weight"), "[network]"),
     **dict.fromkeys(("record", "replicates", "steps", "seed"), "[run]"),
     **{"temporal": "[noise]", "public_start": "[privacy]"},
 }
@@ -107,8 +107,10 @@ _CALLS: Final = (
 )
 # Arguments of the inference of a network, which has keys of its own: a signed network of a file is something else.
 _INFERENCE: Final = re.compile(r"\binfer_network\((\w+)=('\w+'|True|False)\)")
+# A number is taken whole, with its exponent; the point after it ends the sentence.
+_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _ARGUMENT: Final = re.compile(
-    r"\b([a-z_]+)=('\w*'(?:, '\w+')*(?: or '\w+')?|\{.*? \}|\(.*?\)|\[.*?\]|True|False|\d[\w.]*|….*?|\.\.\.)"
+    rf"\b([a-z_]+)=('\w*'(?:, '\w+')*(?: or '\w+')?|\{{.*? \}}|\(.*?\)|\[.*?\]|True\b|False\b|{_NUMBER}|….*?|\.\.\.)"
 )
 
 
@@ -130,6 +132,8 @@ def in_words_of(text: str, options: Container[str]) -> str:
     "use methods = ['kalman'] in [observe]"
     >>> in_words_of("use infer_network(signed=True)", ["--unknown-network"])
     'use signed = true in unknown_network of [observe]'
+    >>> in_words_of("use rounding=1e-05, and table.to_csv(file, index=False)", [])
+    'use rounding = 1e-05 in [observe], and table.to_csv(file, index=False)'
     """
     for pattern, words in _CALLS:
         text = pattern.sub(words, text)
@@ -145,7 +149,7 @@ def _words_of_inference(name: str, value: str, options: Container[str]) -> str:
 
 
 def _words_for(name: str, value: str, options: Container[str]) -> str:
-    """Return how a command is given an argument of a Python function."""
+    """Return how a command is given an argument of a Python function; one that it cannot be given is left alone."""
     option = next((flag for flag in (f"--{name.replace('_', '-')}", f"--{name}s") if flag in options), None)
     if option is not None:
         if value in ("True", "False"):
@@ -156,7 +160,9 @@ def _words_for(name: str, value: str, options: Container[str]) -> str:
         return f"{option} {':'.join(parts)}" if name == "scale" else " ".join(f"{option} {part}" for part in parts)
     if name == "method" and re.match("'(exact|taylor|euler)'", value):
         return f"method = {value} in [time]"
-    section = f" in {_SECTIONS[name]}" if name in _SECTIONS else ""
+    if name not in _SECTIONS:
+        return f"{name}={value}"
+    section = f" in {_SECTIONS[name]}"
     if name == "method":
         return f"methods = [{value}]{section}"
     return f"{name} = {value.replace('True', 'true').replace('False', 'false')}{section}"
@@ -275,6 +281,43 @@ def as_printed(text: str) -> str:
     return text.encode(encoding, TRANSLITERATE).decode(encoding, "surrogateescape")
 
 
+class GuardedOutput:
+    """Standard output that remembers why it could not be written to, and takes everything afterwards.
+
+    What a command does besides printing, such as the rest of its files and its exit status, does not depend on whether
+    anybody reads what it prints.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        try:
+            self._stream.write(text)
+        except OSError as error:
+            self._give_up(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return anything else from the stream, such as its encoding."""
+        return getattr(self._stream, name)
+
+    def _give_up(self, error: OSError) -> None:
+        self.error = self.error or error
+        # What is still buffered is written again at the end of the process, where it would print a traceback.
+        with contextlib.suppress(OSError), open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), self._stream.fileno())
+
+
 # Errors and progress
 
 
@@ -289,7 +332,9 @@ class InvalidFileError(PeerPressureError):
 def print_error(message: str, status: int) -> int:
     """Print a message as one line on the error stream, and return the exit status."""
     # One line, so scripts and logs can take it as one record.
-    print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
+    # An error stream that cannot be written to leaves the exit status.
+    with contextlib.suppress(OSError):
+        print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
     return status
 
 

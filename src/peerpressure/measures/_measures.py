@@ -80,8 +80,19 @@ def mean(experiment: Experiment) -> Values:
 
 
 def time_to_consensus(experiment: Experiment) -> Values:
-    """First recorded step with a spread below the threshold; nan if there is none."""
-    below = np.asarray(experiment.run.spread) < experiment.threshold
+    """First recorded step with a spread below the threshold, on v or on another value; nan if there is none."""
+    return _first_below(experiment, experiment.run.spread)
+
+
+def time_to_v(experiment: Experiment) -> Values:
+    """First recorded step with all agents nearer than the threshold to v, or to their own limits; nan if none."""
+    return _first_below(experiment, experiment.run.max_distance)
+
+
+def _first_below(experiment: Experiment, values: NDArray[np.float64] | None) -> Values:
+    """Yield the first recorded step at which values over time are below the threshold."""
+    assert values is not None, "summaries are always recorded, and states where the measure needs them"
+    below = values < experiment.threshold
     # argmax returns 0 also where nothing is below, hence the test with any.
     first = np.where(below.any(axis=1), experiment.run.times[below.argmax(axis=1)], np.nan)
     return _by_replicate(first)
@@ -188,6 +199,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "max_distance": Measure(max_distance),
         "mean": Measure(mean),
         "time_to_consensus": Measure(time_to_consensus),
+        "time_to_v": Measure(time_to_v, needs_states=True),
         "exact_error": Measure(exact_error),
         "verdict": Measure(verdict),
         "consensus_limit": Measure(consensus_limit),
@@ -306,7 +318,8 @@ def _record(scenario: Scenario, *, states: bool) -> Record:
 def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     """Return the measures of one point of a sweep.
 
-    Everything without a seed of its own in the scenario is drawn from ``seed`` and differs between replications.
+    Everything without a seed of its own in the scenario is drawn from ``seed``. Two points with one seed differ only in
+    what their fields change: their hidden opinions, networks and noise are drawn from the same random numbers.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from peerpressure.scenario.section import (
 )
 from peerpressure.scenario.system import ScheduleSection
 from peerpressure.sweep import Draws, Plan, Range
-from peerpressure.sweep.plan import canonical, hash_text
+from peerpressure.sweep.plan import RandomNumbers, canonical, hash_text
 
 TASK = "peerpressure.measures:measure_scenario"
 CHECKED = 2_000  # points validated before a sweep starts; an error at one is usually an error at many
@@ -120,12 +120,17 @@ class SweepOutput(Section):
 
 
 class SweepFile(Section):
-    """A sweep over the grid of its axes, each point ``replications`` times."""
+    """A sweep over the grid of its axes, each point ``replications`` times.
+
+    Random numbers are common by default: what has no seed of its own is drawn from ``seed`` and the replication, and
+    is the same at all points that do not change it. If they are independent, each point draws its own.
+    """
 
     scenario: InputFile
     axis: list[Axis] = Field(default_factory=list)
     replications: Count = 1
     seed: Seed = 0
+    random_numbers: RandomNumbers = "common"
     measure: Measured
     output: SweepOutput = SweepOutput()
 
@@ -207,7 +212,16 @@ def load_sweep(path: str | Path) -> Sweep:
             raise InvalidInputError(message("axes must differ", got="a field twice", remedy="join their values"))
         labels = {axis.field: axis.labels for axis in asked.axis if axis.labels is not None}
         number, seed = asked.replications, asked.seed
-        plan = Plan(TASK, base=fixed, axes=axes, replications=number, seed=seed, local=local, labels=labels)
+        plan = Plan(
+            TASK,
+            base=fixed,
+            axes=axes,
+            replications=number,
+            seed=seed,
+            local=local,
+            labels=labels,
+            random_numbers=asked.random_numbers,
+        )
     except InvalidInputError as error:
         raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None
     # One wrong value of an axis is wrong at every point that contains it, and is reported once.

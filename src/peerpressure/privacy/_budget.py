@@ -350,8 +350,9 @@ def _correct_lower_bound(columns: Columns, definition: Definition, promise: Prom
         return
     noise = definition.system.noise
     mixed = definition.rows_per_unit > 1 and leaks_at_first_step(definition.model)
-    # Several topics cannot shift each neighbour's draw by the sum of moduli at once, where signs differ.
-    if not definition.is_complete or mixed:
+    # Several topics cannot shift each neighbour's draw by the sum of moduli at once, where signs differ. Of noise with
+    # a memory sums of draws are seen where agents keep their opinions, which are harder to tell apart than draws.
+    if not definition.is_complete or mixed or not is_invertible(definition.model):
         del columns["epsilon_low"]
     elif mixes_draws(noise):
         # Steps from 2 on are a part of what is observed, and their draws have the law itself.

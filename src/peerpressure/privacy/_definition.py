@@ -247,12 +247,15 @@ class Definition:
             return None
         look = as_observation(self.observed) or Observation()
         # Later steps are not released.
-        if look.first_step > self.steps:
+        times = look.times if look.times is not None else range(look.first_step, self.steps + 1)
+        times = [t for t in times if max(look.first_step, 1) <= t <= self.steps]
+        # Who sees y₀ sees it besides the steps that are named; a public start says nothing.
+        if self.sees_start and isinstance(self.model.start, str):
+            times, look = sorted({0, *times}), replace(look, first_step=0, sees_start=True)
+        if not times:
             return None
-        if look.times is not None:
-            look = replace(look, times=[t for t in look.times if t <= self.steps])
-            if not look.times:
-                return None
+        if look.times is not None or len(times) < self.steps:
+            look = replace(look, times=times)
         seen = np.flatnonzero(self.is_observed).tolist()
         # None and not all labels: methods for complete outputs are chosen by it.
         agents = None if self.is_observed.all() else [self.model.network.labels[i] for i in seen]
@@ -398,7 +401,9 @@ def _require_known_updates(model: Model) -> None:
 def start_term(system: System, *, sees_start: bool = False) -> str:
     """Return what an account assumes about y₀, in words."""
     if not initial_state(system).starts_from_hidden:
-        return "The start is declared to be public, and does not depend on the hidden opinions."
+        return (
+            "The start is declared to be public and chosen without the hidden opinions, which its numbers cannot prove."
+        )
     if sees_start:
         return "y₀ = x₀ is observed, which reveals the hidden opinion of every observed agent."
     if system.is_continuous:

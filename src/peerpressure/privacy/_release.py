@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from peerpressure.privacy._accounting import checked_delta, positive
 from peerpressure.privacy._budget import Budget, budget_of, calibrate
 from peerpressure.privacy._definition import Definition, Granularity, Unit
 from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
-from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start
+from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start, require_unrelated_start
 from peerpressure.progress import ShouldStop
 from peerpressure.propagation import step_count
 from peerpressure.provenance import json_text
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _WIDTH = 88
+PublicStart: TypeAlias = bool | Literal["published"]
 # Parts of δ that are set aside for the finite number of random bits; the first that suffices is taken.
 _RESERVES = (1e-6, 1e-4, 1e-2, 0.5)
 OPINIONS, STATEMENT, FACTS = "opinions.csv", "statement.txt", "release.json"
@@ -165,7 +166,7 @@ def release(
     runs: int = 1,
     insiders: Sequence[Hashable] = (),
     unit: Unit = "person",
-    public_start: bool = False,
+    public_start: PublicStart = False,
     public_network: bool = False,
     record: Record | str = "all",
     seed: object = None,
@@ -174,6 +175,9 @@ def release(
     should_stop: ShouldStop | None = None,
 ) -> Release:
     """Simulate a model with noise that nobody can repeat, and return only what may be published, with its guarantee.
+
+    What is released is simulated: a model computes it from the hidden opinions. Answers of a survey are not protected
+    by it.
 
     Noise comes from the operating system's cryptographic generator. Noise and hidden opinions are rounded to a grid on
     which their sums are exact, so (ε, δ) holds for the floating-point numbers that are returned.
@@ -197,8 +201,9 @@ def release(
         Agents who tell the observer their own hidden opinions and noise, and what their neighbours express.
     unit : {"person", "topic"}, default "person"
         Who is protected on a network with topics: a person with all of them, or one topic of a person.
-    public_start : bool, default False
-        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
+    public_start : bool or "published", default False
+        Declare that a start which differs between agents is public, and was not computed from hidden opinions. One that
+        resembles them is refused all the same, unless it is "published": everybody knew it before the hidden opinions.
     public_network : bool, default False
         Whether the network is part of the release.
     record : Record or {"all", "final"}, default "all"
@@ -221,7 +226,8 @@ def release(
     ------
     InvalidInputError
         If a seed is given; if the guarantee would not be finite; or for a model whose numbers it would not hold for:
-        an SDE, hidden opinions that adapt, AR(1) noise, other laws of noise, or y₀ = x₀ to which agents respond.
+        an SDE, hidden opinions that adapt, AR(1) noise, other laws of noise, y₀ = x₀ to which agents respond, or a
+        start that resembles x₀.
 
     See Also
     --------
@@ -256,7 +262,12 @@ def release(
     T, kept = step_count(steps), as_record(record)
     _require_opinions(kept)
     # Checked with the hidden opinions, and then accounted for without them: nothing in the statement depends on them.
-    require_public_start(model, declared=public_start)
+    if public_start not in (True, False, "published"):
+        rule = "public_start must be True, False or 'published'"
+        raise InvalidInputError(message(rule, got=repr(public_start), remedy="leave it out if the start is one number"))
+    require_public_start(model, declared=bool(public_start))
+    if public_start != "published":
+        require_unrelated_start(model)
     blank = replace(model, hidden=np.zeros(model.n))
     _require_exact_sums(blank)
     reach = on_grid(positive(sensitivity, "sensitivity"))
@@ -363,8 +374,8 @@ def _statement(account: Budget, times: NDArray[np.int64], rows: int) -> dict[str
     opinions = f"{rows:,} {'pairs of an agent and a topic' if count else 'agents'}"
     steps = f"step {times[0]:,}" if times.size == 1 else f"{times.size:,} steps from {times[0]:,} to {times[-1]:,}"
     return {
-        "release": f"Public opinions of {opinions} at {steps}, {d.runs:,} run{'s' * (d.runs != 1)}, peerpressure "
-        f"{__version__}.",
+        "release": f"Simulated public opinions, computed by a model from given hidden opinions, and no answers of a "
+        f"survey: {opinions} at {steps}, {d.runs:,} run{'s' * (d.runs != 1)}, peerpressure {__version__}.",
         "guarantee": f"(ε, δ)-differential privacy for {unit}, with ε = {_printed(account.epsilon):.10g} and "
         f"δ = {account.delta:g}.",
         **d.terms,

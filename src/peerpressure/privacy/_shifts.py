@@ -66,6 +66,42 @@ def require_public_start(system: System, *, declared: bool = False) -> None:
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
+def require_unrelated_start(model: Model) -> None:
+    """Raise an error for a start that resembles the hidden opinions, although it is declared to be public.
+
+    That a start was chosen without x₀ cannot be tested: one number may be their mean. What was computed from them agent
+    by agent shows, though: their values in another order, nearly the same values, the same order of agents, or any
+    smooth function of them. Chance does as much once in a thousand times, and more often among fewer than six agents.
+    """
+    y, x = model.start_state, model.x0
+    if isinstance(model.start, str) or not np.ptp(y) or not np.ptp(x):
+        return
+    if got := _resemblance(y, x):
+        rule = "a public start must not show hidden opinions, whether or not it is declared to be public"
+        remedy = "choose it without them, or pass public_start='published' if everybody knew it before"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+_CLOSE = 0.05  # part of the range of x within which all of y is nearly x
+_CHANCE = 1e-3  # probability with which an unrelated start is taken for a related one
+_ORDERED, _SCATTERED = 4, 20  # agents from which an order tells something, and from which a curve among points does
+
+
+def _resemblance(y: Array, x: Array) -> str | None:
+    """Return in words how y resembles x, None if it does not."""
+    from scipy import stats
+
+    if np.abs(y - x).max() <= _CLOSE * np.ptp(x):
+        return f"a start within {_CLOSE:.0%} of their range of each of them"
+    if x.size > 2 and any(_is_affine(np.sort(sign * y), np.sort(x)) for sign in (1, -1)):
+        return "a start that has their values in another order"
+    if x.size >= _ORDERED and (order := stats.spearmanr(x, y)).pvalue < _CHANCE:
+        return f"a start whose order of agents is theirs, rank correlation {order.statistic:.2f}"
+    if x.size >= _SCATTERED and (curve := stats.chatterjeexi(x, y)).pvalue < _CHANCE:
+        return f"a start that is a function of them, Chatterjee's correlation {curve.statistic:.2f}"
+    return None
+
+
 def _is_affine(y: Array, x: Array) -> bool:
     """Return whether y = a x + b with a ≠ 0, up to rounding."""
     if np.ptp(x) == 0:
@@ -122,8 +158,9 @@ class Shifts:
     """The shifts h of rows, of which ``topics`` consecutive ones belong to a person.
 
     A row's own draws shift by ``own[:, i]``/``std[i]``, shape (steps, rows), or (steps, 1) where it is the same for
-    all; the draws of neighbour j shift by ``leak[i, j]``·``leak_profile``, where the profile is what a shift at step 1
-    alone becomes by whitening. All of it happens in each of ``runs`` runs with independent noise.
+    all; the draws of neighbour j shift by ``leak[i, j]``·``leak_profile[:, j]``, where the profile is what a shift at
+    step 1 alone becomes by whitening, with one column where it is the same for all. All of it happens in each of
+    ``runs`` runs with independent noise.
     """
 
     own: Array
@@ -147,11 +184,10 @@ class Shifts:
             return self.own_squares
         if self.topics > 1:
             return np.array([box_maximum(self._information(person)) for person in range(self.count)])
-        # Neighbours' draws are independent of each other, so squares add up.
-        leaked = np.asarray(self.leak.power(2).sum(axis=1)).ravel()
-        # An agent without neighbours at step 1 is not exposed by a profile, however large that is.
-        profile = np.where(leaked > 0, np.sum(self.leak_profile**2), 0.0)
-        return np.asarray(self.own_squares + self.runs * leaked * profile)
+        # Neighbours' draws are independent of each other, so squares add up. An agent without neighbours at step 1 is
+        # not exposed by a profile, however large that is: a sparse product leaves it out.
+        profile = np.broadcast_to(np.sum(self.leak_profile**2, axis=0), self.leak.shape[1])
+        return np.asarray(self.own_squares + self.runs * (self.leak.power(2) @ profile))
 
     @property
     def count(self) -> int:
@@ -170,7 +206,7 @@ class Shifts:
         with np.errstate(invalid="ignore"):
             # 0 · ∞ is NaN and left out below: a shift of step 1 that is not counted, of an insider's neighbour.
             # Opinions on several topics may shift the same draw, at most by the sum of the moduli.
-            leaked = np.outer(self._heard(rows), self.leak_profile).ravel()
+            leaked = self._heard(rows).ravel()
         own = divide(np.abs(self.own[:, rows] if self.own.shape[1] > 1 else self.own), self.std[rows])
         # All laws with a finite ε are symmetric, so only the size of a shift matters.
         every = np.concatenate([np.broadcast_to(own, (len(own), self.topics)).ravel(), leaked])
@@ -182,10 +218,15 @@ class Shifts:
         return slice(person * self.topics, (person + 1) * self.topics)
 
     def _heard(self, rows: slice) -> Array:
-        """Return by how much each neighbour responds to a unit change on every topic of a person, at most."""
+        """Return by how much each neighbour's draws move with every topic of a person by one, at most."""
         start, stop = self.leak.indptr[rows.start], self.leak.indptr[rows.stop]
-        _, neighbour = np.unique(self.leak.indices[start:stop], return_inverse=True)
-        return np.asarray(np.bincount(neighbour, np.abs(self.leak.data[start:stop])), dtype=np.float64)
+        neighbours, place = np.unique(self.leak.indices[start:stop], return_inverse=True)
+        sizes = np.bincount(place, np.abs(self.leak.data[start:stop]))
+        return np.asarray(sizes * np.abs(self._profile(neighbours)), dtype=np.float64)
+
+    def _profile(self, neighbours: NDArray[np.int32]) -> Array:
+        """Return the leak profiles of some agents, or the one that all have."""
+        return self.leak_profile if self.leak_profile.shape[1] == 1 else self.leak_profile[:, neighbours]
 
     def _information(self, person: int) -> Array:
         """Return the Fisher information about one person's opinions when all others are known, (topics, topics)."""
@@ -193,10 +234,12 @@ class Shifts:
         own, leaked = np.diag(replace(one, topics=1).own_squares), one.leak
         if not leaked.nnz:
             return own
-        dense = leaked[:, np.unique(leaked.indices)].toarray()
+        neighbours = np.unique(leaked.indices)
+        with np.errstate(invalid="ignore"):
+            dense = leaked[:, neighbours].toarray() * np.sqrt(np.sum(self._profile(neighbours) ** 2, axis=0))
         if not np.isfinite(dense).all():
             return np.full_like(own, np.inf)
-        return np.asarray(own + self.runs * np.sum(self.leak_profile**2) * (dense @ dense.T))
+        return np.asarray(own + self.runs * (dense @ dense.T))
 
 
 _MOST_VERTICES = 10  # topics up to which all vertices of the box are tried
@@ -234,12 +277,17 @@ def model_shifts(
         return shifts_of_information(np.full(model.n // topics, np.inf))
     noise, n = model.noise, model.n
     std = noise.deviations(n)
-    own, profile = own_shifts(noise, steps, retained(model, steps - 1)), _leak_profile(noise, steps)
-    # In place: `own_shifts` returns a fresh array.
+    share = retained(model, steps - 1)
+    if model.keeps:
+        seen = np.array([update.gain > 0 for update in model.updates(range(1, steps + 1))])
+        own = _seen_shifts(noise, divide(share, noise.scale(np.arange(1, steps + 1))[:, None]), seen)
+        profile = _seen_shifts(noise, np.eye(steps, 1), seen) if noise.autocorrelation else np.ones((1, 1))
+        own[0, shows_start(model)] = np.inf
+    else:
+        own, profile = own_shifts(noise, steps, share), _leak_profile(noise, steps)
+    # In place: all of these are fresh arrays.
     own[0] *= first
     profile[0] *= first
-    if model.keeps:
-        own = _without_kept(model, own)
     # Row i has the neighbours that respond to agent i.
     leak = sparse.csr_array((n, n))
     if leaks_at_first_step(model):
@@ -250,25 +298,39 @@ def model_shifts(
         response = np.where(_responds(model), response, 0.0)
         # With its sign, since several topics of a person may act on the same neighbour.
         leak = sparse.csr_array(model.update(1).transposed @ sparse.diags_array(response))
+        leak.eliminate_zeros()
     return Shifts(own, std, leak, profile, runs, topics)
 
 
-def _without_kept(model: Model, own: Array) -> Array:
-    """Return the shifts where agents at times keep their public opinions; (steps, agents).
+def _seen_shifts(noise: Noise, moves: Array, seen: NDArray[np.bool_]) -> Array:
+    """Return the shifts of draws where v_t = ε_t/scale_t, moved by ``moves``, is seen at some steps; (steps, agents).
 
-    What is kept shows no draw. Noise with a memory is counted as if it were seen at every step, which bounds what is.
+    What is kept shows no draw. If v_p and v_t are seen one after the other, v_t − φ^(t−p) v_p shows one sum of the
+    draws between, Σ c_j w_j, and its shift m. It is a function of those draws with any shifts h for which
+    Σ c_j h_j = m; the shortest h are counted, which are exact for normal draws, and safe for others.
     """
-    own = np.broadcast_to(own, (own.shape[0], model.n)).copy()
-    if not model.noise.autocorrelation:
-        own *= np.array([update.gain > 0 for update in model.updates(range(1, own.shape[0] + 1))])
-    own[0, shows_start(model)] = np.inf
-    return own
+    phi, moves = noise.autocorrelation, np.broadcast_to(moves, seen.shape)
+    if not phi or not np.isfinite(moves).all():
+        # An infinite move has no noise to hide it, whatever else is seen.
+        return np.where(seen, moves, 0.0)
+    shifts, last, link = np.zeros(seen.shape), np.zeros(seen.shape[1]), np.zeros(seen.shape[1])
+    for t, shown in enumerate(seen):
+        # Where ``link`` is 0 nothing was seen before, and the sum has the law of noise itself, of variance Σ c² = 1.
+        shift = divide(moves[t] - link * last, (1 - link) * (1 + link))
+        shifts[t] = np.where(shown, shift, 0.0)
+        last, link = np.where(shown, moves[t], last), np.where(shown, 1.0, link) * phi
+    innovation, carried = float(innovation_std(phi)), np.zeros(seen.shape[1])
+    for t in range(len(seen) - 1, -1, -1):
+        carried = np.where(seen[t], shifts[t], phi * carried)
+        # Frozen noise has no later draws: what differs from before is shown, and all else is the first draw.
+        shifts[t] = carried if t == 0 else np.where(np.isinf(carried), np.inf, innovation * np.nan_to_num(carried))
+    return shifts
 
 
 def shifts_of_information(squares: Array) -> Shifts:
     """Return shifts of which only Σ h² is known, agent by agent, as is enough for normal noise."""
     n = squares.size
-    return Shifts(np.sqrt(squares)[None, :], np.ones(n), sparse.csr_array((n, n)), np.ones(1))
+    return Shifts(np.sqrt(squares)[None, :], np.ones(n), sparse.csr_array((n, n)), np.ones((1, 1)))
 
 
 def mixes_draws(noise: Noise) -> bool:
@@ -299,5 +361,5 @@ def own_shifts(noise: Noise, steps: int, share: Array | None = None) -> Array:
 def _leak_profile(noise: Noise, steps: int) -> Array:
     """Return what a unit shift at step 1 alone becomes: itself, and its absence from step 2 if noise has a memory."""
     if not noise.autocorrelation or steps == 1:
-        return np.ones(1)
-    return np.array([1.0, float(divide(noise.autocorrelation, innovation_std(noise.autocorrelation)))])
+        return np.ones((1, 1))
+    return np.array([[1.0], [float(divide(noise.autocorrelation, innovation_std(noise.autocorrelation)))]])

@@ -239,7 +239,11 @@ class Privacy(Section):
         Literal["person", "topic"], Field(description="who is protected: a person with all topics, or one topic of it")
     ] = "person"
     public_start: Annotated[
-        bool, Field(description="declare that a list as the start of the agents is public knowledge")
+        bool | Literal["published"],
+        Field(
+            description="declare that a list as the start of the agents is public knowledge; 'published' if everybody "
+            "knew it before, although it resembles the hidden opinions"
+        ),
     ] = False
 
 
@@ -364,7 +368,7 @@ class Scenario(Section):
     @property
     def public_start(self) -> bool:
         """Whether the start is declared to be public: as a number, a law or a file, or in [privacy] for a list."""
-        declared = self.privacy is not None and self.privacy.public_start
+        declared = self.privacy is not None and bool(self.privacy.public_start)
         return declared or not isinstance(self.agents.start, list | tuple)
 
     # Cached, because the optimal schedule takes many passes over the run.

@@ -271,7 +271,9 @@ class Ledger:
         if not facts:
             return None
         try:
-            held = Fingerprint(facts["task"], facts["version"], int(facts["seed"]))
+            # Ledgers from before there was a choice have no line for it.
+            kind = facts.get("random_numbers", "independent")
+            held = Fingerprint(facts["task"], facts["version"], int(facts["seed"]), kind)
             # Values in SQLite can change by single bits without violating its structure; the digest detects that.
             intact = held.digest == facts["fingerprint"]
         except (KeyError, ValueError) as error:

@@ -86,7 +86,7 @@ def run_sweep(
     SweepBusyError
         If another process runs the sweep.
     OtherSweepError
-        If the folder contains results of another task, version or seed.
+        If the folder contains results of another task, version or seed, or of the other kind of random numbers.
     SweepError
         If the sweep cannot start or continue.
     InvalidInputError
@@ -210,7 +210,7 @@ def _verify(ledger: Ledger, plan: Plan, folder: Path) -> tuple[set[str], set[str
         # If the ledger vouches for a result, a file of another sweep is a damaged one. If it does not, the folder
         # may be that of the other sweep, whose results must stay.
         if held not in (None, wanted) and not done:
-            raise OtherSweepError(_other(folder, "results of another version or seed"))
+            raise OtherSweepError(_other(folder, "results of another version or seed, or of other random numbers"))
         if held == wanted:
             intact.add(unit.key)
         elif done or unit.key in kept:
@@ -232,12 +232,14 @@ def _check_same(held: Fingerprint | None, wanted: Fingerprint, folder: Path) -> 
     if held is not None and held != wanted:
         names = [name for name in Fingerprint._fields if getattr(held, name) != getattr(wanted, name)]
         differences = (f"{name} {getattr(held, name)}, not {getattr(wanted, name)}" for name in names)
-        raise OtherSweepError(_other(folder, f"results of {' and '.join(differences)}"))
+        # The one difference that a sweep file can undo.
+        undo = f", or set random_numbers to '{held.random_numbers}'" if names == ["random_numbers"] else ""
+        raise OtherSweepError(_other(folder, f"results of {' and '.join(differences)}", undo))
 
 
-def _other(folder: Path, got: str) -> str:
-    rule = f"all results in {folder} must be of one task, version and seed"
-    return message(rule, got=got, remedy="choose another folder, or start fresh, which deletes these results")
+def _other(folder: Path, got: str, undo: str = "") -> str:
+    rule = f"all results in {folder} must be of one task, version, seed and kind of random numbers"
+    return message(rule, got=got, remedy=f"choose another folder, or start fresh, which deletes these results{undo}")
 
 
 def _checked_workers(workers: int | None, dask: str | None) -> int:

@@ -1,7 +1,8 @@
 """The plan of a sweep: units of work from a task, its parameters, axes, replications and a seed.
 
-The key and the seed of a unit are hashes of the unit alone. Another value on an axis, another order of axes or another
-number of workers therefore leaves every other unit, and its result, as it was.
+The key of a unit is a hash of the unit alone, and so is its seed, or a hash of its replication alone. Another value on
+an axis, another order of axes or another number of workers therefore leaves every other unit, and its result, as it
+was.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from peerpressure.version import __version__
 
 Spacing: TypeAlias = Literal["linear", "log"]
 Value: TypeAlias = int | float
+RandomNumbers: TypeAlias = Literal["independent", "common"]
 
 
 @final
@@ -262,6 +264,8 @@ class Fingerprint(NamedTuple):
         Version of the package.
     seed : int
         Root seed.
+    random_numbers : {"independent", "common"}, default "independent"
+        Whether each unit has a seed of its own, or all points of a replication have one.
 
     See Also
     --------
@@ -277,11 +281,16 @@ class Fingerprint(NamedTuple):
     task: str
     version: str
     seed: int
+    random_numbers: str = "independent"
 
     @property
     def digest(self) -> str:
         """The hash of the fingerprint, stored in every result file."""
-        return hash_text(canonical(self._asdict()))
+        # The default is left out, so results from before there was a choice are still known.
+        facts = self._asdict()
+        if self.random_numbers == "independent":
+            del facts["random_numbers"]
+        return hash_text(canonical(facts))
 
 
 @final
@@ -307,6 +316,9 @@ class Plan:
     labels : mapping, optional
         Names of the values of axes, in their order, which the table has in place of the values. Keys and seeds do not
         depend on them.
+    random_numbers : {"independent", "common"}, default "independent"
+        Whether each unit has a seed of its own, or all points of a replication have one seed. With common random
+        numbers, differences between points are known more accurately than the points themselves.
     shard : tuple of int, optional
         Number of this part, from 1, and the number of parts; `part` sets it.
 
@@ -335,6 +347,7 @@ class Plan:
     seed: int = 0
     local: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    random_numbers: RandomNumbers = "independent"
     shard: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -343,6 +356,9 @@ class Plan:
             raise InvalidInputError(message(rule, got=repr(self.task), remedy="for instance 'package.module:unit'"))
         _whole(self.replications, "replications", least=1)
         _whole(self.seed, "the seed", least=0)
+        if self.random_numbers not in ("independent", "common"):
+            rule, remedy = "random_numbers must be 'independent' or 'common'", "leave it out"
+            raise InvalidInputError(message(rule, got=repr(self.random_numbers), remedy=remedy))
         _check_shard(self.shard)
         _check_names({**self.base, **self.local}, self.axes)
         # A round trip through JSON freezes a deep copy, and turns NumPy scalars and tuples into the values that tasks
@@ -392,7 +408,7 @@ class Plan:
     @property
     def fingerprint(self) -> Fingerprint:
         """What all results of one table have in common."""
-        return Fingerprint(self.task, __version__, self.seed)
+        return Fingerprint(self.task, __version__, self.seed, self.random_numbers)
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -405,10 +421,11 @@ class Plan:
             for point in itertools.product(*self.values.values())
         )
         calls = ((text, number) for text in points for number in range(self.replications))
+        common = self.random_numbers == "common"
         # Neighbouring units take similar times; taking every n-th one gives parts that take about equally long.
         first, step = (0, 1) if self.shard is None else (self.shard[0] - 1, self.shard[1])
         return tuple(
-            Unit(unit_key(self.task, text, number), text, number, _unit_seed(self.seed, text, number))
+            Unit(unit_key(self.task, text, number), text, number, _unit_seed(self.seed, "" if common else text, number))
             for text, number in itertools.islice(calls, first, None, step)
         )
 
@@ -453,8 +470,8 @@ def hash_bytes(data: bytes | memoryview) -> str:
 
 
 def _unit_seed(root: int, parameters: str, replication: int) -> int:
-    # The seed depends on the parameters, not on the position in the grid: a larger grid leaves the random numbers of
-    # old points unchanged. 64 bits make equal seeds unlikely even among 10⁷ units (about 3·10⁻⁶).
+    # The seed depends on the parameters or on none, not on the position in the grid: a larger grid leaves the random
+    # numbers of old points unchanged. 64 bits make equal seeds unlikely even among 10⁷ units (about 3·10⁻⁶).
     text = f"{root}\n{replication}\n{parameters}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8, person=b"seed").digest())
 
