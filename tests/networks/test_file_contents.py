@@ -304,6 +304,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "line 2 .*dictionary",
     ),
     "no dictionary": (".edgelist", "0 1 {'weight': 1}\n1 2\n", "line 2 .*dictionary"),
+    "a comment in a list of NetworkX": (
+        ".edgelist",
+        "0 1 {'weight': 1}\n#1 2 {'weight': 1}\n",
+        "line 2 must not begin",
+    ),
+    "a comment in an adjacency list": (".adjlist", "a b\n#b c\n", "line 2 must not begin with '#'"),
     # Graphs and matrices.
     "a bomb": (".graphml", BOMB, "DOCTYPE.*remove"),
     "a bomb in UTF-16": (".graphml", BOMB.encode("utf-16"), "DOCTYPE"),

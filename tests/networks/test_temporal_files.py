@@ -93,7 +93,7 @@ def test_integer_labels_round_trip() -> None:
 ANN_BOB, BOB_CAT = frozenset(("ann", "bob")), frozenset(("bob", "cat"))
 EVENTS = {
     "plain": (".txt", "1 ann bob\n3 bob cat 2\n5 ann bob 0\n"),
-    "comments": (".dat", "# what happened\n1 ann bob\n\n% later\n3 bob cat 2\n  5 ann bob 0"),
+    "comments": (".dat", "# what happened\n\n% and later\n1 ann bob\n\n3 bob cat 2\n  5 ann bob 0"),
     "heading": (".csv", "time,source,target,weight\n1,ann,bob,1\n3,bob,cat,2\n5,ann,bob,0\n"),
     "other heading": (".tsv", "when\tone\tother\tstrength\n1\tann\tbob\t1\n3\tbob\tcat\t2\n5\tann\tbob\t0\n"),
     "other order": (".csv", "Weight,To,note,From,T\n1,bob,,ann,1\n2,cat,x,bob,3\n0,bob,,ann,5\n"),
