@@ -58,6 +58,10 @@ BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 # A comma at the end is no decimal sign: numbers are also separated by a comma and a space.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\d+,\d+|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+# Numbers as people write them where they do not expect a program to read them. A - alone may be a missing value.
+_QUANTITY = re.compile(
+    r"[+\-−]?(?:\d+(?:[.,]\d*)?|[.,]\d+|\d{1,3}(?:[., '’]\d{3})+(?:[.,]\d+)?)(?:e[+-]?\d+)? ?%?|[+−]", re.IGNORECASE
+)
 _DECIMAL_COMMA = re.compile(r"\d,\d")
 _BEFORE_TAB = re.compile(r"[^,;\t]\t")
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
@@ -119,6 +123,10 @@ class TextTable:
     def is_numeric(self, k: int) -> bool:
         """Return whether a column has numbers only, and at least one."""
         return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
+
+    def has_quantities(self, k: int) -> bool:
+        """Return whether a column has numbers, if only some: also per cent, with separators of thousands, or signs."""
+        return any(_QUANTITY.fullmatch(row.fields[k]) for row in self.rows if k < len(row.fields))
 
     def numbers(self, k: int, name: str, kind: str = "a number") -> NDArray[np.float64]:
         """Return a column of numbers, written with decimal points or decimal commas but not both."""
@@ -282,8 +290,7 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
     {'target': 0, 'source': 1}
     """
     positions: dict[str, int] = {}
-    # "Node_ID", "node id" and "NodeId" are one name.
-    plain = [re.sub(r"\W|_", "", name.casefold()) for name in names]
+    plain = list(map(plain_name, names))
     for role in roles:
         known = ROLES[role] | {letter for letter, of in LETTERS.items() if letters and of == role}
         columns = [k for k, name in enumerate(plain) if name in known]
@@ -297,6 +304,15 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
         if columns:
             positions[role] = (own or columns)[0]
     return dict(sorted(positions.items(), key=lambda item: item[1]))
+
+
+def plain_name(name: str) -> str:
+    """Return a name of a column without case, spaces and punctuation.
+
+    >>> [plain_name(name) for name in ("Node_ID", "node id", "NodeId")]
+    ['nodeid', 'nodeid', 'nodeid']
+    """
+    return re.sub(r"\W|_", "", name.casefold())
 
 
 def is_number(text: str) -> bool:

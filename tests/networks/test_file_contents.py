@@ -280,6 +280,19 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "one-way edges": (".csv", GEPHI.format("Directed"), "line 2.*'Anna' to 'Bernd'.*Undirected"),
     "a fraction of unknown name": (".csv", "person,friend,kg\nann,bob,1.5\n", "called weight.*'kg'.*weight='kg'"),
     "ages of numbered agents": (".csv", "person_a,person_b,age\n1,2,31.5\n", "called weight.*'age'"),
+    "a weight that is missing somewhere": (".csv", "source,target,kg\na,b,2\nb,c,\n", "called weight.*'kg'"),
+    "a weight that is not available": (".csv", "source,target,kg\na,b,NA\nb,c,2\n", "called weight.*'kg'"),
+    "shares in per cent": (".csv", "source,target,share\na,b,30%\nb,c,5 %\n", "called weight.*'share'"),
+    "thousands": (".csv", 'source,target,money\na,b,"1,234.5"\nb,c,?\n', "called weight.*'money'"),
+    "plus and minus": (".csv", "source,target,relation\na,b,+\nb,c,-\n", "called weight.*'relation'"),
+    "signs": (".csv", "source,target,sign\na,b,positive\nb,c,negative\n", "signs of edges themselves, got a column"),
+    "signs beside weights": (
+        ".csv",
+        "source,target,weight,Sign\na,b,1,+\nb,c,1,-\n",
+        "signs of edges.*weights such as",
+    ),
+    "true for directed": (".csv", "source,target,directed\na,b,false\nb,c,True\n", "line 3: edges must go both ways"),
+    "1 for directed": (".csv", "source,target,directed\na,b,1\nb,c,0\n", "line 2: edges must go both ways"),
     "a heading again, in other letters": (".csv", "source,target\na,b\nSource,Target\n", "line 3 .*a heading"),
     "a heading again, with a weight": (
         ".csv",
@@ -357,7 +370,7 @@ def test_what_cannot_be_meant_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises((FileFormatError, NetworkError), match=rf"friends{suffix}(.|\n)*{says}"):
         read_network(file)
     # Whether edges may go one way is a question of the reader alone.
-    if suffix in (".csv", ".txt", ".edgelist") and name != "one-way edges":
+    if suffix in (".csv", ".txt", ".edgelist") and "must go both ways" not in says and name != "one-way edges":
         with pytest.raises((FileFormatError, NetworkError), match=says):
             describe_network_file(file)
 
@@ -378,6 +391,24 @@ def test_a_weight_by_another_name_than_asked_for_is_not_taken(tmp_path: Path) ->
     for suffix, text in texts.items():
         with pytest.raises(PeerPressureError, match="'closeness'"):
             read_network(write(tmp_path, suffix, text), weight="closeness")
+
+
+def test_edges_that_go_both_ways_are_no_directed_ones(tmp_path: Path) -> None:
+    text = "source,target,directed\na,b,no\nb,c,yes\nc,b,yes\n"
+    assert read_network(write(tmp_path, ".csv", text)).edge_count == 2
+    with pytest.raises(PeerPressureError, match="line 2: edges must go both ways where they are undirected"):
+        read_network(write(tmp_path, ".csv", text), directed=True)
+    frame = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "directed": [True, False]})
+    for directed, row in ((False, 1), (True, 2)):
+        with pytest.raises(NetworkError, match=f"row {row}: edges must go both ways"):
+            Network.from_edges(frame, directed=directed)
+    with pytest.raises(NetworkError, match=r"must be called weight.*'kg'"):
+        Network.from_edges(frame.assign(directed=False, kg=[1.0, None]))
+    # A word is no weight, and - alone a gap.
+    for column in ("school,-", "2024-01-31,31.01.2024"):
+        values = column.split(",")
+        table = write(tmp_path, ".csv", f"source,target,note\na,b,{values[0]}\nb,c,{values[1]}\n")
+        assert "not used: 'note'" in str(describe_network_file(table))
 
 
 def test_unused_attributes_of_edges_are_named(tmp_path: Path) -> None:

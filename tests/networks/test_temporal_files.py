@@ -216,8 +216,13 @@ def test_what_is_not_called_weight_is_none(tmp_path: Path) -> None:
     columns = ["time", "source", "target", ""]
     assert read_events(file, columns=columns).weights.tolist() == [1.0, 1.0]
     assert read_events(file, columns=[*columns[:3], "weight"]).weights.tolist() == [31.0, 44.0]
-    named = write(tmp_path, ".csv", rows.replace("when,who,whom", "time,source,target"))
-    assert str(describe_events_file(named)).endswith("; not used: 'age'")
+    named = write(tmp_path, ".csv", rows.replace("when,who,whom", "time,source,target").replace("44", "?"))
+    with pytest.raises(FileFormatError, match=r"must be called weight.*'age'.*'target', ''\]"):
+        read_contacts(named)
+    with pytest.raises(NetworkError, match=r"must be called weight.*'age'.*else remove it$"):
+        TemporalNetwork.from_contacts(pd.read_csv(named))
+    named = write(tmp_path, ".csv", "time,source,target,place\n1,ann,bob,home\n")
+    assert str(describe_events_file(named)).endswith("; not used: 'place'")
 
 
 def test_repeated_events_are_described(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from peerpressure.dates import is_date
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.networks.validation import Label, described_repeats
-from peerpressure.tables import ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in
+from peerpressure.tables import ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in, plain_name
 
 ENDS = ("source", "target")
 ROLES = (*ENDS, "weight")
@@ -26,6 +26,13 @@ FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
 INDEX = ("", "unnamed: 0", "__index_level_0__")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
+# Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
+KINDS = ("type", "directed", "isdirected")
+ONE_WAY = {
+    **dict.fromkeys(("directed", "true", "1", "yes"), True),
+    **dict.fromkeys(("undirected", "false", "0", "no"), False),
+}
+SIGNS = ("sign", "signs", "polarity", "valence")
 NUMBERED = re.compile(r"(?:node|id|name|person|agent)[12ab]")  # names of columns that agents often have as well
 
 
@@ -51,8 +58,10 @@ class EdgeList:
             before = before if directed else min(before, seen.get(pair[::-1], k))
             if self.weights[before] != self.weights[k]:
                 raise self._conflict(before, k)
-        if not directed:
-            _check_directions(self.table, self.sources, self.targets)
+        column = _kind_column(self.table.heading or ())
+        if column is not None:
+            kinds = self.table.column(column)
+            _check_directions(kinds, self.sources, self.targets, self.table, directed=directed)
 
     def _conflict(self, first: int, second: int) -> NetworkError:
         rows, weights = self.table.rows, self.weights
@@ -128,14 +137,11 @@ def _check_first_line(ends: Sequence[Sequence[str]]) -> None:
 
 def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
     """Return sources, targets and weights, if any, of a data frame; columns are identified as in a file."""
-    width = frame.shape[1]
-    # The first rows suffice to identify columns.
-    texts = [[cell_text(value) for value in frame.iloc[:SAMPLE, k].tolist()] for k in range(width)]
-    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*texts, strict=True), start=1)]
+    table = frame_table(frame, "an edge")
     # pandas numbers columns that have no names.
-    unnamed = list(frame.columns) == list(range(width)) and width in (2, 3)
-    table = TextTable(rows, "", "an edge", heading=None if unnamed else tuple(map(str, frame.columns)), unit="row")
-    if not rows:
+    if list(frame.columns) == list(range(table.width)) and table.width in (2, 3):
+        table = replace(table, heading=None)
+    if not table.rows:
         raise NetworkError(message("a data frame of edges must hold some", got="no rows", remedy=REMEDY))
     try:
         places = edge_places(table, remedy="rename it weight, or drop it")
@@ -148,10 +154,17 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
         raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
     sources, targets = (end.tolist() for end in ends)
     _check_frame_headings(frame, sources, table)
-    kinds = [name for name in frame.columns if str(name).casefold() == "type"]
-    if kinds and not directed:
-        _check_reverse(frame[kinds[0]].astype(str).str.casefold().tolist(), sources, targets, table)
+    column = _kind_column(table.heading or ())
+    if column is not None:
+        _check_directions(list(map(cell_text, frame.iloc[:, column])), sources, targets, table, directed=directed)
     return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
+
+
+def frame_table(frame: Any, what: str) -> TextTable:
+    """Return the first rows of a data frame, which suffice to identify its columns."""
+    texts = [[cell_text(value) for value in frame.iloc[:SAMPLE, k].tolist()] for k in range(frame.shape[1])]
+    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*texts, strict=True), start=1)]
+    return TextTable(rows, "", what, heading=tuple(map(str, frame.columns)), unit="row")
 
 
 def _check_frame_headings(frame: Any, sources: Sequence[Label], table: TextTable) -> None:
@@ -224,7 +237,7 @@ def _is_heading(table: TextTable) -> bool:
 
 def _check_numbered(names: Sequence[str], ends: Collection[str]) -> None:
     """Raise if names such as agent1 may be those of columns or of agents."""
-    both = [name for name in names if name in ends and NUMBERED.fullmatch(re.sub(r"\W|_", "", name.casefold()))]
+    both = [name for name in names if name in ends and NUMBERED.fullmatch(plain_name(name))]
     if both:
         rule, got = "it must be clear whether line 1 is a heading", f"{both[0]!r}, which is an agent below"
         raise _format_error(rule, got, "name the columns source and target, in a line of their own")
@@ -246,12 +259,13 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
         places |= {} if weight is None else {"weight": table.find(weight)}
     if not {*ENDS} <= places.keys():
         places = _places_in_order(table, places, weight)
-    # Gephi adds an id to every edge, which is not a weight.
-    unknown = [
-        k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() not in ("id", *INDEX)
-    ]
-    doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
-    if weight == "weight" and "weight" not in places and doubtful:
+    signs = [table.heading[k] for k in range(table.width) if plain_name(table.heading[k]) in SIGNS]
+    if weight == "weight" and signs:
+        rule = "weights must have the signs of edges themselves"
+        own = "drop the column" if remedy else "leave weights out with weight=None (weighted = false in a scenario)"
+        raise _format_error(rule, f"a column {signs[0]!r}", f"write weights such as -1 with signed=True, or {own}")
+    doubtful = [] if "weight" in places else _doubtful_weights(table, places)
+    if weight == "weight" and doubtful:
         rule = "a column of numbers in an edge list must be called weight if it is one"
         own = (
             f"rename it weight, name it with weight={doubtful[0]!r}, or leave weights out with weight=None "
@@ -259,6 +273,19 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
         )
         raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy or own)
     return places
+
+
+def _doubtful_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
+    """Return the names of columns without a role that have numbers, if only in some rows."""
+    # Gephi adds an id to every edge, which is not a weight.
+    names = table.heading or ()
+    rest = [k for k in range(table.width) if k not in places.values()]
+    known = {*KINDS, "id"}
+    return [
+        names[k]
+        for k in rest
+        if names[k].casefold() not in INDEX and plain_name(names[k]) not in known and table.has_quantities(k)
+    ]
 
 
 def _places_without_names(table: TextTable, weight: str | None) -> dict[str, int]:
@@ -326,24 +353,25 @@ def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bo
         raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
 
 
-def _check_directions(table: TextTable, sources: Sequence[Label], targets: Sequence[Label]) -> None:
-    """Raise if a column ``Type``, as Gephi writes it, makes an edge directed and its reverse is missing."""
-    names = [name.casefold() for name in table.heading or ()]
-    if "type" not in names:
-        return
-    kinds = [kind.casefold() for kind in table.column(names.index("type"))]
-    _check_reverse(kinds, sources, targets, table)
+def _kind_column(names: Sequence[str]) -> int | None:
+    return next((k for k, name in enumerate(names) if plain_name(name) in KINDS), None)
 
 
-def _check_reverse(kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable) -> None:
+def _check_directions(
+    kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable, *, directed: bool
+) -> None:
+    """Raise if an edge is said to go one way where edges go both ways, or the reverse, and has no reverse."""
     # The reverse direction may come anywhere.
     pairs = set(zip(sources, targets, strict=True))
     for k, (kind, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
-        if kind == "directed" and (b, a) not in pairs:
+        one_way = ONE_WAY.get(kind.casefold().removesuffix(".0"))
+        if one_way is not None and one_way != directed and (b, a) not in pairs:
             remedy = "read it with directed=True, or set the type to Undirected if both listen to each other"
+            if directed:
+                remedy = "list it in both directions, or read it without directed=True"
             place = f"{table.unit} {table.rows[k].line if table.unit == 'line' else k + 1}"
-            rule, got = f"{place}: edges must go both ways", f"one from {a!r} to {b!r} only"
-            raise NetworkError(message(rule, got=got, remedy=remedy))
+            rule = f"{place}: edges must go both ways" + (" where they are undirected" if directed else "")
+            raise NetworkError(message(rule, got=f"one from {a!r} to {b!r} only", remedy=remedy))
 
 
 def _line_error(row: Row, rule: str, got: object, remedy: str) -> NetworkError:
@@ -419,6 +447,8 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
     _check_widths(table, columns)
     known = given or _named_places(table)
     places, inferred = (known, False) if known else _likely_places(table)
+    if given is None and table.heading is not None:
+        check_event_weights(table, places)
     for row in table.rows:
         # Most lines have no empty field at all, which is found fast.
         if not all(row.fields) and not all(row.fields[k] for k in places.values() if k < len(row.fields)):
@@ -439,6 +469,19 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
         inferred,
         table.has_dates(places["time"]),
     )
+
+
+def check_event_weights(table: TextTable, places: Places) -> None:
+    """Raise if there are no weights, and a column without a role has numbers, which may be some."""
+    doubtful = [] if "weight" in places else _doubtful_weights(table, places)
+    if doubtful:
+        rule = "a column of numbers in a list of events must be called weight if it is one"
+        roles = {k: role for role, k in places.items()}
+        columns = [roles.get(k, "") for k in range(table.width)]
+        # Only files are read with columns of one's own.
+        own = "" if table.unit == "row" else f", or say what the columns are, here with columns = {columns}"
+        remedy = f"rename it weight if it is one, and else remove it{own}"
+        raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy)
 
 
 def _with_event_heading(table: TextTable) -> TextTable:

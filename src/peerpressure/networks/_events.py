@@ -21,7 +21,7 @@ from peerpressure.networks._adjacency import (
     labels_from_json,
     labels_to_json,
 )
-from peerpressure.networks._edge_lists import EVENT_ROLES, places_by_name
+from peerpressure.networks._edge_lists import EVENT_ROLES, check_event_weights, frame_table, places_by_name
 from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks.validation import (
     Label,
@@ -540,6 +540,8 @@ def _frame_columns(frame: Any) -> list[Any]:
     """Return the columns by their names, as in a file, or by their order if the names mean nothing."""
     try:
         places = places_by_name([str(name) for name in frame.columns])
+        if hasattr(frame, "iloc"):  # other libraries have no such name for rows
+            check_event_weights(frame_table(frame, "an event"), places)
     except FileFormatError as error:
         raise NetworkError(str(error)) from None
     columns = [frame[frame.columns[places[role]]].to_numpy() for role in EVENT_ROLES if role in places]
