@@ -196,8 +196,22 @@ def with_heading(table: TextTable) -> TextTable:
     # Lists with spaces that this package writes have the names in a comment.
     # Only a comment with as many words as the table has columns can be its heading.
     if len(table.note) == table.width and _names_ends(table.note):
+        _check_one_heading(table)
         return replace(table, heading=table.note)
     return table.headed() if _is_heading(table) else table
+
+
+def _check_one_heading(table: TextTable) -> None:
+    """Raise if the first row below a heading in a comment is a heading itself."""
+    first, *others = table.rows
+    names = first.fields[:2]
+    # Names of columns may be agents, too, but these mostly have several edges.
+    agents = {text for row in others for text in row.fields[:2]}
+    known = any(text.casefold() in NAMES[role] and not NUMBERED.fullmatch(text.casefold()) for text in names for role in NAMES)
+    if known and agents.isdisjoint(names):
+        rule = f"it must be clear whether line {first.line} is a heading"
+        got = f"{' and '.join(map(repr, names))} below a comment with names of columns"
+        raise _format_error(rule, got, "remove the comment if it is one, and else name columns in a line of their own")
 
 
 def has_end_names(names: Sequence[str]) -> bool:
