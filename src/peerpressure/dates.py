@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +84,44 @@ def seconds_in(duration: object) -> float:
         remedy = "for instance '1 day'; months and years have no constant length"
         raise InvalidInputError(message(rule, got=repr(duration), remedy=remedy))
     return length
+
+
+def check_no_dates(times: NDArray[Any]) -> None:
+    """Raise if numbers that shall be times are dates without signs, or Unix times in several units.
+
+    As numbers, 20240131 and 20240201 are 70 apart.
+
+    >>> check_no_dates(np.array([20240131, 20240201]))
+    Traceback (most recent call last):
+    ...
+    peerpressure.errors.InvalidInputError: times must not be dates without signs, got 20240131; write them as 2024-01-31
+    >>> check_no_dates(np.array([20240131, 20240199]))
+    """
+    numbers = np.unique(np.asarray(times, dtype=np.float64))
+    # One time is no distance.
+    if numbers.size < 2 or not np.isfinite(numbers).all() or numbers[0] < 1e5:
+        return
+    if _are_compact_dates(numbers):
+        first = f"{numbers[0]:.0f}"
+        parts = [first[:4], first[4:6], first[6:8]]
+        remedy = f"write them as {'-'.join(filter(None, parts))}" if parts[2] else "number them 1, 2, 3 and so on"
+        raise InvalidInputError(message("times must not be dates without signs", got=first, remedy=remedy))
+    units = np.searchsorted([*UNIX, LARGEST_UNIX], numbers, side="right")
+    if units[0] and units[0] != units[-1]:
+        got = f"{numbers[0]:.0f} and {numbers[-1]:.0f}"
+        remedy = "write all of them in seconds, or all in milliseconds"
+        raise InvalidInputError(message("Unix times must have one unit", got=got, remedy=remedy))
+
+
+def _are_compact_dates(numbers: NDArray[np.float64]) -> bool:
+    """Return whether all numbers are as 202401, 20240131, 202401311200 or 20240131120000."""
+    for digits in (6, 8, 12, 14):
+        if 19 * 10.0 ** (digits - 2) <= numbers[0] and numbers[-1] < 21 * 10.0 ** (digits - 2):
+            pairs = [(numbers // 10.0**k) % 100 for k in range(digits - 6, -1, -2)]
+            limits = [(1, 12), (1, 31), (0, 23), (0, 59), (0, 59)]
+            legal = [(low <= each) & (each <= high) for each, (low, high) in zip(pairs, limits, strict=False)]
+            return bool((numbers == np.floor(numbers)).all() and np.all(legal))
+    return False
 
 
 def in_words(seconds: float) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from peerpressure.dates import DateError, as_seconds
-from peerpressure.errors import FileFormatError, NetworkError, first_few
+from peerpressure.dates import DateError, as_seconds, check_no_dates
+from peerpressure.errors import FileFormatError, InvalidInputError, NetworkError, first_few
 from peerpressure.networks._adjacency import (
     adjacency_from_edges,
     adjacency_from_graph,
@@ -515,11 +515,17 @@ def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Eve
         raise network_error("every row must have a time and two ends", got=got, remedy="give columns of one length")
     if not len(times):
         raise network_error("a temporal network must have events", got="none", remedy="give at least one")
+    stamps = np.asarray(times)
+    if stamps.dtype.kind in "iuf":
+        try:
+            check_no_dates(stamps)
+        except InvalidInputError as error:
+            raise NetworkError(str(error)) from None
     # Positions and labels are resolved, and errors raised, as for the edges of a static network.
     matrix, names = adjacency_from_edges((sources, targets), None, labels, n, directed=False)
     # The matrix lists both directions of every row; the first half is the direction that was given.
     i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)
-    return EventTable(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)
+    return EventTable(stamps, i, j, np.asarray(weights[0]) if weights else None, names)
 
 
 def _columns(rows: Any) -> list[Any]:
