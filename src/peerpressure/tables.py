@@ -51,6 +51,8 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 LETTERS: Mapping[str, str] = MappingProxyType(
     {"t": "time", "i": "source", "j": "target", "u": "source", "v": "target", "w": "weight", "y": "public"}
 )
+# Columns that number the rows of a data frame: without a name in its file, and as pandas names it later.
+INDEX = ("", "unnamed: 0", "__index_level_0__")
 SAMPLE = 100_000  # characters from which the separator is detected
 PARQUET = ".parquet"
 BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file may need only a few bits
@@ -228,7 +230,10 @@ class TextTable:
         if self.heading is None:
             parts.append(f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}")
         else:
-            parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
+            parts += [
+                f"{role} from {self.heading[k]!r}" if self.heading[k] else f"{role} from column {k + 1}"
+                for role, k in places.items()
+            ]
         if rest is not None:
             parts.append(rest)
         names = [

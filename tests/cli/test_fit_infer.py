@@ -207,6 +207,21 @@ def test_a_stored_run_is_read_as_its_table_is(
     assert run(capfd, "rerun", out).status == 0
 
 
+@pytest.mark.parametrize("command", [["infer", "--pressure", "1.5"], ["compare"]])
+def test_tables_without_a_network_are_said_to_be_read(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    file, rng = tmp_path / "answers.csv", np.random.default_rng(1)
+    rows = "".join(f"{k},{k + 1},{a},{b},{c}\n" for k, (a, b, c) in enumerate(rng.normal(size=(30, 3)).round(3)))
+    file.write_text(f",time,ann,bob,cat\n{rows}")
+    told = run(capfd, *command, file)
+    assert told.out.startswith(f"{file}: separated by commas, time from 'time', a column for each of 3 agents, 'ann',")
+    answer = run(capfd, *command, file, "--json").json
+    assert answer["outputs"].endswith("3 agents, 'ann', 'bob', 'cat'")
+    if "agents" in answer:
+        assert [row["agent"] for row in answer["agents"]] == ["ann", "bob", "cat"]
+
+
 def test_a_stored_run_has_steps_and_no_dates(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pp.simulate(MODEL, 5, seed=1).save(tmp_path / "run.npz")
     (tmp_path / "edges.csv").write_text("source,target\n" + "\n".join(f"{a},{(a + 1) % 8}" for a in range(8)))

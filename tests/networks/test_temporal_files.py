@@ -273,7 +273,10 @@ BAD_CONTACTS = {
     "dates without signs": ("20240131,a,b\n20240201,b,a\n", "times must not be dates without signs.*as 2024-01-31"),
     "instants without signs": ("20240131120000,a,b\n20240201120000,b,a\n", "dates without signs, got 20240131120000"),
     "months without signs": ("202312,a,b\n202401,b,a\n", "dates without signs, got 202312; number them 1, 2, 3"),
-    "seconds and milliseconds": ("1706702400,a,b\n1706702401000,b,a\n", "Unix times must have one unit.*in seconds, or"),
+    "seconds and milliseconds": (
+        "1706702400,a,b\n1706702401000,b,a\n",
+        "Unix times must have one unit.*in seconds, or",
+    ),
     "no weight": ("0,a,b,1\n1,a,b,0\n", "line 2: a contact's weight must be finite and positive, got 0"),
     "a loop": ("0,a,b\n1,b,b\n", "line 2: an agent must not be its own neighbour"),
     "a number among dates": ("2024-01-31 a b\n5 b a\n", "line 2.*time '5'; all times must be dates if one is"),

@@ -65,7 +65,8 @@ def compare(
     Every model explains the same answers: all but the first ones, given these. The output begins with the answer in
     sentences, then lists the models with their weights. Models that fit badly are said to, even where they are best.
 
-    Missing answers are left empty. Times count steps; dates become steps with --step. Three rows are the least.
+    The first line tells how the table was read. Missing answers are left empty. Times count steps; dates become steps
+    with --step. Three rows are the least.
 
     Answers on a scale, rounded answers and answers with errors of measurement need --scale, --rounding or
     --measurement-noise: taken as exact, they make peer pressure look weaker than it is. This takes
@@ -79,20 +80,20 @@ def compare(
         from peerpressure.comparison import compare as compare_models
         from peerpressure.comparison.page import estimates_of
         from peerpressure.networks import read_network
+        from peerpressure.recovery import read_observations
 
         look = observation_of(rounding, scale)
         show_stage("reading")
         graph = None if network is None else read_network(network, directed=directed or None)
+        seen, words = read_observations(answers, graph, step, origin)
         show_stage("comparing models")
         comparison = compare_models(
-            answers,
+            seen,
             graph,
             rival,
             start=start,
             observation=look,
             measurement_noise=measurement_noise,
-            step=step,
-            origin=origin,
         )
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
         estimates = in_own_words(estimates_of(comparison, drawn=out is not None and is_folder(out)), compare)
@@ -105,8 +106,9 @@ def compare(
             show_stage("drawing")
             comparison.report(report)
     if as_json:
-        print_json(estimates.answer)
+        print_json({"outputs": f"{answers}, {words}", **estimates.answer})
         return
+    show(f"{answers}: {words}")
     _print(comparison, estimates)
     for written in filter(None, (out, report)):
         show(f"written to {written}")

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from peerpressure.report.folder import Study
     from peerpressure.report.store import Content
 
-TABLE = "Table with columns time, agent, public; or time and one column for each agent; or the run.nc of a run."
+TABLE = (
+    "Table with columns time, agent, public; or time and one column for each agent; or agent and one column for each "
+    "wave; or the run.nc of a run."
+)
 AGENTS = "the agents of the network and their degrees"
 HELP = "or, if the name has no suffix, a results folder."  # the end of the help of --out
 
@@ -49,7 +52,8 @@ MeasurementNoise: TypeAlias = Annotated[
     bool, typer.Option("--measurement-noise", help="Answers have errors of unknown size, to which nobody responds.")
 ]
 Step: TypeAlias = Annotated[
-    str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates or Unix times.")
+    str | None,
+    typer.Option(help="Length of a step, such as '1 day', if times are dates; or 'wave', which numbers them."),
 ]
 Origin: TypeAlias = Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")]
 

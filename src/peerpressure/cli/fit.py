@@ -80,7 +80,8 @@ def fit(
         show_stage("reading")
         graph = read_network(network, directed=directed or None)
         model = _model(graph, pressure, names)
-        runs = read_outputs(answers, model, step, origin).runs
+        seen = read_outputs(answers, model, step, origin)
+        runs = seen.runs
         if len(runs) > 1:
             rule, got = "parameters are fitted to one topic", ", ".join(map(repr, runs))
             raise InvalidInputError(message(rule, got=got, remedy="pass a table of one topic"))
@@ -94,8 +95,9 @@ def fit(
 
             write_estimates(estimates, out, study_of_tables(context, answers, graph), network_files(graph))
     if as_json:
-        print_json(estimates.answer)
+        print_json({"outputs": f"{answers}, {seen.description}", **estimates.answer})
         return
+    show(f"{answers}: {seen.description}")
     _print(fitted, estimates, table)
     if out is not None:
         show(f"written to {out}")

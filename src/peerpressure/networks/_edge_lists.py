@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from peerpressure.dates import is_date
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.networks.validation import Label, described_repeats
-from peerpressure.tables import ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in, plain_name
+from peerpressure.tables import INDEX, ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in, plain_name
 
 ENDS = ("source", "target")
 ROLES = (*ENDS, "weight")
@@ -22,8 +22,6 @@ ROLES = (*ENDS, "weight")
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 # As pandas writes whole numbers in a column that had a gap: 1.0 means 1.
 FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
-# Columns that number the rows of a data frame: without a name in its file, and as pandas names it later.
-INDEX = ("", "unnamed: 0", "__index_level_0__")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
 # Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
@@ -207,7 +205,8 @@ def _check_one_heading(table: TextTable) -> None:
     names = first.fields[:2]
     # Names of columns may be agents, too, but these mostly have several edges.
     agents = {text for row in others for text in row.fields[:2]}
-    known = any(text.casefold() in NAMES[role] and not NUMBERED.fullmatch(text.casefold()) for text in names for role in NAMES)
+    usual = [text for text in map(str.casefold, names) if not NUMBERED.fullmatch(text)]
+    known = any(text in NAMES[role] for text in usual for role in NAMES)
     if known and agents.isdisjoint(names):
         rule = f"it must be clear whether line {first.line} is a heading"
         got = f"{' and '.join(map(repr, names))} below a comment with names of columns"
