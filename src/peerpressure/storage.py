@@ -521,7 +521,10 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
         codes, names = pandas.factorize(rows[column])
         places = [np.nan if place is None else place for place in find_labels(names.tolist(), labels)]
         own = np.array([*places, np.nan])[codes]
-        _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column)
+        remedy = "correct the name, or leave the output out"
+        if column == "agent":
+            remedy = f"{remedy}; who has no ties is named by a table of agents, a matrix or a graph"
+        _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column, remedy)
         positions = positions * len(labels) + own
     return np.asarray(positions, dtype=np.int64)
 

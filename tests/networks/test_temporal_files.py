@@ -24,6 +24,9 @@ from peerpressure.networks import (
     path,
     read_contacts,
     read_events,
+    read_labels,
+    read_network,
+    read_waves,
     recorded_contacts,
     recorded_groups,
     write_events,
@@ -203,6 +206,54 @@ def test_columns_can_be_given(tmp_path: Path) -> None:
     contacts = read_contacts(file, 60, columns=("source", "target", "time"), origin=0, repeat=True)
     assert [contacts.at(t)[0, 1] for t in (1, 2, 3)] == [0, 0, 2]
     assert contacts.period == 3
+
+
+def test_directed_lists_and_people_who_meet_nobody(tmp_path: Path) -> None:
+    file = write(tmp_path, ".csv", "time,source,target\n1,ann,bob\n2,bob,cat\n")
+    for network in (
+        read_events(file, directed=True, labels=["ann", "bob", "cat", "dan"]),
+        read_contacts(file, directed=True, labels=["ann", "bob", "cat", "dan"]),
+    ):
+        assert network.directed
+        assert network.labels == ("ann", "bob", "cat", "dan")
+        assert [network.at(1)[0, 1], network.at(1)[1, 0]] == [1, 0]
+
+
+def test_edges_of_waves_hold_until_those_of_the_next(tmp_path: Path) -> None:
+    text = "wave,source,target,weight\n1,ann,bob,1\n3,cat,ann,1\n1,bob,cat,2\n"
+    network = read_waves(write(tmp_path, ".csv", text), directed=True)
+    assert isinstance(network, TemporalNetwork)
+    assert network.labels == ("ann", "bob", "cat")
+    assert network.at(1).toarray().tolist() == network.at(2).toarray().tolist() == [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
+    assert network.at(9).toarray().tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
+    undirected = read_waves(write(tmp_path, ".csv", text), labels=["dan", "ann", "bob", "cat"])
+    assert undirected.labels[0] == "dan"
+    assert not undirected.directed
+    assert read_waves(write(tmp_path, ".txt", "a b\nb c\n")).n == 3
+    for text, says in {
+        "time,source,target,weight\n1,a,b,1\n3,a,b,0\n": "line 3: a weight must be finite and above 0.*read_events",
+        "time,source,target\n2024-01-31,a,b\n": "line 2: a step must be a whole number, got 'a date'",
+        "time,source,target\n1,a,b\n1,a,a\n": "line 3: an agent must not be its own neighbour",
+    }.items():
+        with pytest.raises((NetworkError, FileFormatError), match=says):
+            read_waves(write(tmp_path, ".csv", text))
+
+
+def test_a_table_of_agents_names_people_without_ties(tmp_path: Path) -> None:
+    edges = write(tmp_path, ".txt", "2 1\n")
+    for text, labels in {
+        "name,age\n3,9\n1,8\n2,7\n": (3, 1, 2),
+        "1\n2\nann\n": ("1", "2", "ann"),
+        "id\n1\n2\n5\n": (1, 2, 5),
+    }.items():
+        network = read_network(edges, labels=read_labels(write(tmp_path, ".csv", text)))
+        assert network.labels == labels
+        assert network.degrees.sum() == 2
+        assert network.degrees[[network.index(label) for label in labels if str(label) in "12"]].all()
+    with pytest.raises(NetworkError, match="unknown 1"):
+        read_network(edges, labels=[2, 3])
+    with pytest.raises(FileFormatError, match="must name them, got columns 'who', 'age'; call the column agent"):
+        read_labels(write(tmp_path, ".csv", "who,age\n3,9\n"))
 
 
 def test_what_is_not_called_weight_is_none(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import typer
 
 from peerpressure.cli.estimates import (
     HELP,
+    NETWORK,
+    Agents,
     Answers,
     Directed,
     MeasurementNoise,
@@ -19,6 +21,7 @@ from peerpressure.cli.estimates import (
     check_out,
     in_own_words,
     is_folder,
+    network_of,
     observation_of,
     study_of_tables,
     write_estimates,
@@ -38,15 +41,14 @@ Start: TypeAlias = Literal["hidden", "public"]
 def compare(
     context: typer.Context,
     answers: Answers,
-    network: Annotated[
-        Path | None, typer.Option(help="File of edges or a graph; without it, only models without neighbours.")
-    ] = None,
+    network: Annotated[Path | None, typer.Option(help=f"{NETWORK} Without it, only models without neighbours.")] = None,
     rival: Annotated[
         list[str] | None, typer.Option(help="none, constant, linear and others, also several; all if left out.")
     ] = None,
     start: Annotated[
         Start, typer.Option(help="Whether the first row answers to a hidden start, or is the public start itself.")
     ] = "hidden",
+    agents: Agents = None,
     directed: Directed = False,
     rounding: Rounding = 0.0,
     scale: Scale = None,
@@ -79,12 +81,14 @@ def compare(
     with progress_line() as show_stage, listing_problems():
         from peerpressure.comparison import compare as compare_models
         from peerpressure.comparison.page import estimates_of
-        from peerpressure.networks import read_network
         from peerpressure.recovery import read_observations
 
         look = observation_of(rounding, scale)
+        if agents is not None and network is None:
+            rule, remedy = "a table of agents completes a network", "add --network, or leave --agents out"
+            raise InvalidInputError(message(rule, got=f"--agents {agents} alone", remedy=remedy))
         show_stage("reading")
-        graph = None if network is None else read_network(network, directed=directed or None)
+        graph = None if network is None else network_of(network, agents, directed=directed)
         seen, words = read_observations(answers, graph, step, origin)
         show_stage("comparing models")
         comparison = compare_models(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork, read_network
+from peerpressure.networks import Network, TemporalNetwork, read_waves
 from peerpressure.recovery import Observation, read_observations
 from peerpressure.recovery.panel import Errors, Panel, answers_on, panel
 from peerpressure.step import Array
@@ -36,7 +36,7 @@ def network_of(network: object) -> Graph | None:
     if network is None or isinstance(network, Graph):
         return network
     if isinstance(network, (str, os.PathLike)):
-        return read_network(network)
+        return read_waves(network)
     remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
     rule = "the network must be a Network, a TemporalNetwork or the path of a file"
     raise InvalidInputError(message(rule, got=type(network).__name__, remedy=remedy))
