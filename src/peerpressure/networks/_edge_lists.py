@@ -404,9 +404,6 @@ EVENT_ORDERS: dict[int, tuple[tuple[str, ...], ...]] = {
     4: (EVENT_ROLES, ("source", "target", "time", "weight"), ("source", "target", "weight", "time")),
 }
 EVENT_REMEDY = "write time, source, target and, if any, weight, or say what the columns are with columns=(...)"
-SHARED_TIMES = 0.01  # times that may also be agents, as a share of all times
-EPOCH = (1e8, 1e13)  # Unix times from 1973 on, in seconds or milliseconds
-MANY_LINES = 10  # lines from which on being sorted is no accident
 UNCLEAR = (
     "add a heading such as time,source,target, or say what the columns are, for instance with "
     "columns = ['source', 'target', 'time']"
@@ -418,8 +415,7 @@ Places: TypeAlias = dict[str, int]
 class Lines:
     """Columns of a file, with the numbers of its lines.
 
-    ``read_as`` states how the file was read, and ``inferred`` whether the order of its columns is a conclusion from
-    their numbers, which a user should confirm. ``dated`` is whether times were dates.
+    ``read_as`` states how the file was read, and ``dated`` whether times were dates.
     """
 
     numbers: list[int]
@@ -429,7 +425,6 @@ class Lines:
     weights: NDArray[np.float64] | None
     rest: list[list[str]]
     read_as: str
-    inferred: bool
     dated: bool
 
     @property
@@ -459,7 +454,7 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
         raise _format_error("a list of events must hold some", "none", EVENT_REMEDY)
     _check_widths(table, columns)
     known = given or _named_places(table)
-    places, inferred = (known, False) if known else _likely_places(table)
+    places = known or _only_places(table)
     if given is None and table.heading is not None:
         check_event_weights(table, places)
     for row in table.rows:
@@ -479,7 +474,6 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
         _weights(table, places["weight"]) if "weight" in places else None,
         rest,
         "; ".join([table.description(places), *_without_weights(table, places)]),
-        inferred,
         table.has_dates(places["time"]),
     )
 
@@ -567,31 +561,15 @@ def places_by_name(names: Sequence[str]) -> Places:
     raise _format_error(rule, ", ".join(map(repr, names[:6])), UNCLEAR)
 
 
-def _likely_places(table: TextTable) -> tuple[Places, bool]:
-    """Return the order of columns that their contents allow, and whether numbers were the only evidence for it.
-
-    The evidence: only times and weights are fractions or dates, sources and targets share agents while times are rarely
-    agents, most lists are sorted by time, and times may count the seconds since 1970.
-    """
+def _only_places(table: TextTable) -> Places:
+    """Return the only order of columns that their contents allow: only times and weights are fractions or dates."""
     orders = [dict(zip(order, range(table.width), strict=True)) for order in EVENT_ORDERS[table.width]]
-    own = orders[0]
     # If no order is legal, our own is assumed, and parsing reports the first line that violates it.
-    legal = [order for order in orders if _is_legal(table, order)] or [own]
-    if len(legal) == 1:
-        return legal[0], False
-    separating = [order for order in legal if _separates_times(table, order)]
-    likely = separating or legal
-    if own in likely:
-        # Our own order is documented, so it needs less evidence than another one.
-        passed = [order for order in likely if _is_sorted(table, order)] if len(likely) > 1 else likely
-        if passed == [own]:
-            return own, False
-    else:
-        convincing = [order for order in separating if _is_convincing(table, order, own)]
-        if len(convincing) == 1:
-            return convincing[0], True
-    got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
-    raise _format_error("the order of columns without names must be clear", got, UNCLEAR)
+    legal = [order for order in orders if _is_legal(table, order)] or orders[:1]
+    if len(legal) > 1:
+        got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
+        raise _format_error("the order of columns without names must be clear", got, UNCLEAR)
+    return legal[0]
 
 
 def _is_legal(table: TextTable, places: Places) -> bool:
@@ -611,22 +589,3 @@ def _is_legal(table: TextTable, places: Places) -> bool:
         part = table.taken(k for k, row in enumerate(table.rows) if len(row.fields) == table.width)
         fits += [part.is_numeric(places["weight"]), whole or places["weight"] == table.width - 1]
     return all(fits) and holds_agents(places["source"]) and holds_agents(places["target"])
-
-
-def _separates_times(table: TextTable, places: Places) -> bool:
-    """Return whether sources and targets share agents, and hardly any time is also an agent."""
-    times, sources, targets = (set(table.column(places[role])) for role in EVENT_ROLES[:3])
-    return not sources.isdisjoint(targets) and len(times & (sources | targets)) <= SHARED_TIMES * len(times)
-
-
-def _is_sorted(table: TextTable, places: Places) -> bool:
-    return bool(np.all(np.diff(table.times(places["time"])) >= 0))
-
-
-def _is_convincing(table: TextTable, places: Places, own: Places) -> bool:
-    """Return whether times in these columns, which are apart from the agents, must be times by their values, too."""
-    times, (low, high) = table.times(places["time"]), EPOCH
-    ends = [table.numbers(k, "agent") for k in (places["source"], places["target"]) if table.is_numeric(k)]
-    dated = low <= times.min() and times.max() < high and all(side.max() < low for side in ends)
-    ours, theirs = _is_sorted(table, own), _is_sorted(table, places)
-    return (dated and (theirs or not ours)) or (theirs and not ours and len(table.rows) >= MANY_LINES)

@@ -198,7 +198,38 @@ def with_agents(network: Network, labels: Iterable[Label]) -> Network:
 
 
 def read_labels(path: str | PathLike[str]) -> list[Label]:
-    """Return the agents that a table names in a column that is called agent, name or the like, or in its only one."""
+    r"""Read the agents that a table names.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A table with a column that is called agent, name, id or the like, or with one column only.
+
+    Returns
+    -------
+    list
+        Their labels in the order of the rows; numbers if all are whole numbers.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or does not say which column has the agents.
+
+    See Also
+    --------
+    read_network : Takes them as its ``labels``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_labels
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "people.csv")
+    ...     _ = file.write_text("name,age\nann,31\nbob,42\n", encoding="utf-8")
+    ...     read_labels(file)
+    ['ann', 'bob']
+    """
     file = expanded(path)
     with naming(file, "a table of agents"):
         table = read_table(file, "an agent")
@@ -502,9 +533,8 @@ def read_events(
         their steps, where the weight 0 removes an edge; or an ``.npz`` file from `write_events`.
     columns : sequence of str, optional
         What the columns hold, such as ("source", "target", "", "time"), where "" is a column to ignore.  By default
-        columns are identified by the names in the heading.  Without one, the order above and those of SNAP (source,
-        target, time) and KONECT (source, target, weight, time) are told apart by the contents.  `describe_events_file`
-        returns what was found; a conclusion from numbers alone is a warning, and an ambiguous file an error.
+        columns are identified by the names in the heading.  Without one, the order above is taken if names, dates and
+        fractions leave no other one open, such as source, target, time of SNAP; else the list is refused.
     labels : iterable of hashable, optional
         All agents, if some may have no line.
     period : int, optional
@@ -548,7 +578,7 @@ def read_events(
         if suffix == ARCHIVE:
             _check_options(columns=columns, labels=labels, period=period)
             return TemporalNetwork.from_arrays(_arrays(file))
-        lines = _confirmed(file, read_lines(file, columns))
+        lines = read_lines(file, columns)
         _check_steps(lines)
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
         remedy = "use weights above 0, and 0 to end an edge"
@@ -565,7 +595,7 @@ def read_snapshots(
     file = expanded(path)
     file_suffix(file, LISTS, compressed=True)
     with naming(file, "a network file"):
-        lines = _confirmed(file, read_lines(file, None))
+        lines = read_lines(file, None)
         _check_steps(lines, ordered=False)
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
         remedy = "leave such lines out; a list of events, in which 0 ends an edge, is read by read_events"
@@ -584,7 +614,46 @@ def read_snapshots(
 def read_waves(
     path: str | PathLike[str], *, labels: Iterable[Label] | None = None, directed: bool | None = None
 ) -> Network | TemporalNetwork:
-    """Return the network in a file, or that of each wave if the file is a list of edges with a column of times."""
+    r"""Read a network, or that of each wave if the file is a list of edges with a column of times.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file as `read_network` reads it; or a list of edges with columns such as wave, source and target, whose edges
+        hold from the step of their wave until that of the next one in the list.
+    labels : iterable of hashable, optional
+        All agents, if some have no edge.
+    directed : bool, optional
+        As for `read_network`.
+
+    Returns
+    -------
+    Network or TemporalNetwork
+        The latter if the file has times.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read.
+    NetworkError
+        If it holds no valid network.
+
+    See Also
+    --------
+    read_network : Read a network that does not change.
+    read_events, read_contacts : Read events that begin or end edges, and contacts with time stamps.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_waves
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "friends.csv")
+    ...     _ = file.write_text("wave,source,target\n1,ann,bob\n2,bob,cat\n", encoding="utf-8")
+    ...     read_waves(file, directed=True)
+    TemporalNetwork(3 agents, 2 directed pairs, 2 changes over 1…2, on average 1 edges)
+    """
     file = expanded(path)
     if _has_times(file):
         return read_snapshots(file, labels=labels, directed=bool(directed))
@@ -691,7 +760,7 @@ def read_contacts(
     file = expanded(path)
     file_suffix(file, LISTS, compressed=True)
     with naming(file, "a network file"):
-        lines = _confirmed(file, read_lines(file, columns))
+        lines = read_lines(file, columns)
         lines.check(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
         if lines.weights is not None:
             bad = ~(lines.weights > 0) | np.isinf(lines.weights)
@@ -715,14 +784,6 @@ def read_lines(file: Path, columns: Sequence[str] | None) -> Lines:
     lines = parse_lines(read_table(file, "an event"), columns)
     loops = np.array([source == target for source, target in zip(lines.sources, lines.targets, strict=True)])
     lines.check(loops, "an agent must not be its own neighbour", lines.sources, "remove the line")
-    return lines
-
-
-def _confirmed(file: Path, lines: Lines) -> Lines:
-    """Return the lines, and warn if the order of columns was concluded from numbers."""
-    if lines.inferred:
-        # The line that called read_events or read_contacts.
-        warnings.warn(f"{file} was read as {lines.description}; set columns to confirm it", stacklevel=3)
     return lines
 
 

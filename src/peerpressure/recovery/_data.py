@@ -39,8 +39,9 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork | No
     ----------
     data : Trajectory, pandas.DataFrame, xarray.Dataset, xarray.DataArray, array or path
         A run as it is. A data frame with tidy rows (``time``, ``agent``, ``public``, and ``replicate`` if there are
-        several) or with one column for each agent and the steps in a column ``time`` or in the index. An array of shape
-        (steps, agents) or (replicates, steps, agents), in the order of the agents. The path of a table that
+        several), with one column for each agent and the steps in a column ``time`` or in the index, or with one row
+        for each person and a column for each wave (wave1, wave2, …), which are numbered in their order. An array of
+        shape (steps, agents) or (replicates, steps, agents), in the order of the agents. The path of a table that
         ``Trajectory.from_csv`` reads, of a run that ``Trajectory.save`` wrote (.npz), of a netCDF file (.nc), of one
         that ``simulate`` wrote to disk (.zarr), or of a folder that ``peerpressure run`` wrote. Rows without times,
         which are those of an array and of a data frame with the default index, are steps 1, 2, 3 and so on, unless the
@@ -85,7 +86,45 @@ def read_observations(
     step: str | None = None,
     origin: object = None,
 ) -> tuple[Trajectory, str]:
-    """Return data as ``observations_of`` does, with dates as steps, and how a table was read."""
+    r"""Return data as `observations_of` does, with dates as steps, and how a table was read.
+
+    Parameters
+    ----------
+    data : Trajectory, pandas.DataFrame, xarray.Dataset, xarray.DataArray, array or path
+        As for `observations_of`.
+    model : Model, SDE, Network or TemporalNetwork, optional
+        As for `observations_of`.
+    step, origin : optional
+        As for ``Trajectory.from_dataframe``, for a table or a data frame with dates.
+
+    Returns
+    -------
+    run : Trajectory
+        The outputs.
+    description : str
+        How a file was read: separator, columns, and the steps of dates; empty for data in memory without dates.
+
+    Raises
+    ------
+    InvalidInputError
+        As for `observations_of`, or if a length of a step is given for data that have no dates.
+
+    See Also
+    --------
+    observations_of : The outputs alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from peerpressure.recovery import read_observations
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "survey.csv")
+    ...     _ = file.write_text("name,wave1,wave2\nann,0.5,0.4\nbob,0.1,\n")
+    ...     run, description = read_observations(file)
+    >>> description
+    "separated by commas, agent from 'name', a column for each of 2 waves, 'wave1', 'wave2' as steps 1 to 2"
+    """
     given: object = data
     refuse_model(given)
     system = None if model is None else _system(model)
