@@ -43,7 +43,7 @@ LAYERS = (
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),
     ("model",),
-    ("engine", "storage", "stores", "trajectory"),
+    ("engine", "storage", "stores", "trajectory", "waves"),
     ("sde",),
     ("statespace",),
     ("recording",),

@@ -236,9 +236,53 @@ def test_a_run_of_moving_opinions_goes_on_from_what_agents_hold_only() -> None:
         pp.simulate(model, 3, start=pp.trajectory.State(5, np.asarray(model.x0)[None, :], None))
 
 
+@pytest.mark.parametrize("period", [None, 6])
+def test_directed_networks_that_change_are_followed_step_by_step(period: int | None) -> None:
+    rng = np.random.default_rng(0)
+    matrices = [np.where(rng.random((6, 6)) < 0.4, rng.random((6, 6)), 0) * (1 - np.eye(6)) for _ in range(4)]
+    network = pp.TemporalNetwork.from_snapshots(matrices, [1, 2, 4, 5], period, directed=True)
+    public = hidden = rng.random(6)
+    model = pp.Model(network, hidden, pressure=pp.Linear(0.5))
+    states, exact = np.asarray(pp.simulate(model, 12).states), pp.moments(model, 12)
+    for t in range(1, 13):
+        step = t if period is None else (t - 1) % period + 1
+        A = matrices[sum(first <= step for first in (1, 2, 4, 5)) - 1]
+        public = (hidden + 0.5 * t * A @ public) / (1 + 0.5 * t * A.sum(axis=1))
+        np.testing.assert_allclose(states[0, t], public, rtol=1e-12)
+        np.testing.assert_array_equal(network.transposed_at(t).toarray(), A.T)
+    np.testing.assert_allclose(exact.mean[-1], public, rtol=1e-12)
+    with pytest.raises(pp.errors.InvalidInputError, match="long run of a temporal network is known where it is undir"):
+        pp.diagnose(model)
+
+
+def test_a_directed_network_before_its_first_change_is_a_constant_one() -> None:
+    rng = np.random.default_rng(1)
+    first, later = (np.where(rng.random((5, 5)) < 0.6, rng.random((5, 5)), 0) * (1 - np.eye(5)) for _ in range(2))
+    networks = (
+        pp.Network(first, directed=True),
+        pp.TemporalNetwork.from_snapshots([first, later], [1, 99], directed=True),
+    )
+    models = [pp.Model(one, np.arange(5), pressure=0.5, noise=pp.Gaussian(0.1)) for one in networks]
+    states = [np.asarray(pp.simulate(model, 12, seed=1).states) for model in models]
+    np.testing.assert_allclose(states[0], states[1], rtol=1e-13)
+    for method in ("kalman", "innovations", "gls"):
+        found = [pp.recover(states[0][0], model, method) for model in models]
+        np.testing.assert_allclose(found[0].value, found[1].value, rtol=1e-12)
+        np.testing.assert_allclose(found[0].std, found[1].std, rtol=1e-12)
+    flows = [pp.moments(pp.SDE(model, step=0.5), 6) for model in models]
+    np.testing.assert_allclose(flows[0].std, flows[1].std, rtol=1e-12)
+
+
 def test_all_agents_must_meet_over_time() -> None:
     apart = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
     with pytest.raises(pp.errors.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
-        pp.Model(apart, hidden=[0, 1, 2, 3])
+        pp.Model(apart, hidden=[0, 1, 2, 3], isolated="keep")
+    # People without ties show their own opinions; what such a network does in the long run is not computed.
+    alone = pp.Model(apart, hidden=[0, 1, 2, 3], pressure=1.0)
+    assert np.asarray(pp.simulate(alone, 10).states)[0, -1].tolist() == pytest.approx(
+        [0, 1, 2 + 1 / 3, 2 + 2 / 3], abs=1e-3
+    )
+    with pytest.raises(pp.errors.InvalidInputError, match=r"long run .* all agents meet.*simulate it"):
+        pp.diagnose(alone)
     late = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 1, 2)])
     assert pp.Model(late, hidden=[0, 1, 2, 3]).temporal_network is late

@@ -54,3 +54,34 @@ def test_numbers_are_what_people_write_as_numbers() -> None:
     np.testing.assert_array_equal(table.headed().numbers(0, "x"), [1.5, -0.5])
     with pytest.raises(pp.errors.FileFormatError, match=r"line 2 must be a row, got y '1_0'; the y must be a number"):
         table.headed().numbers(1, "y")
+
+
+TEXTS_READ = {
+    # As numpy.savetxt(..., fmt="%d", delimiter=", ") writes whole numbers.
+    "commas and spaces": ("0, 1, 2\n3, 4, 5\n", [["0", "1", "2"], ["3", "4", "5"]]),
+    "commas and spaces, fractions": ("0.5, 1, 2\n3, 4, 5\n", [["0.5", "1", "2"], ["3", "4", "5"]]),
+    "decimal commas": ("1,5 2 3\n2 ,5 4\n", [["1,5", "2", "3"], ["2", ",5", "4"]]),
+    "comments above, with half a quote": ('# 5" wide\n\n% b\na,b\n"#b",c\n', [["a", "b"], ["#b", "c"]]),
+    "lines in quotes": ('a b\n"#c" "d\n# e"\n', [["a", "b"], ["#c", "d\n# e"]]),
+    "a later field": ("a,b\nb,#c\n", [["a", "b"], ["b", "#c"]]),
+}
+TEXTS_REFUSED = {
+    "a row or a comment": ("source,target\n#climate,tax\ntax,war\n", "line 2 must not begin with '#'.*quote its first"),
+    "a comment below quotes": ('source,target\n"a",b\n# not an edge, really\nb,c', "line 3 .*'# not an edge, really'"),
+    "a comment below spaces": ("1 2\n  % x\n2 3\n", "line 2 must not begin with '%'"),
+    "commas behind spaces": ("0 ,1 ,2\n1 ,2 ,3\n", "separator of fields must be clear.*a space before ',' on line 1"),
+    "commas and tabs": ("0,\t1\n1,\t2\n", "separator of fields must be clear.*a tab behind each ',' or ';' on line 1"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS_READ)
+def test_separators_and_comments(name: str) -> None:
+    text, rows = TEXTS_READ[name]
+    assert [row.fields for row in parse_table(text).rows] == rows
+
+
+@pytest.mark.parametrize("name", TEXTS_REFUSED)
+def test_texts_that_may_be_read_in_two_ways_are_refused(name: str) -> None:
+    text, says = TEXTS_REFUSED[name]
+    with pytest.raises(pp.errors.FileFormatError, match=says):
+        parse_table(text)

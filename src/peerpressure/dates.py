@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import InvalidInputError, message
 
 # Weeks are the longest unit of a constant length: months and years differ.
+WAVE = "wave"  # the length of a step where times are only numbered
 UNITS: Mapping[str, int] = MappingProxyType({"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800})
 SHORT: Mapping[str, str] = MappingProxyType({"s": "second", "sec": "second", "min": "minute", "h": "hour", "d": "day"})
 # Unix times by their size: every instant from 1973 to 5138 has one reading only.
@@ -32,6 +34,15 @@ class DateError(ValueError):
 
     def __init__(self, place: int, rule: str, remedy: str = "write dates such as 2024-01-31T12:00:00") -> None:
         self.place, self.rule, self.remedy = place, rule, remedy
+
+
+def is_calendar(step: str | None) -> bool:
+    """Return whether steps have a length, so that times must be dates.
+
+    >>> is_calendar("1 day"), is_calendar("wave"), is_calendar(None)
+    (True, False, False)
+    """
+    return step not in (None, WAVE)
 
 
 def is_date(text: str) -> bool:
@@ -80,9 +91,47 @@ def seconds_in(duration: object) -> float:
     length = 0.0 if words is None or unit not in UNITS else float(words[1] or 1) * UNITS[unit]
     if length <= 0:
         rule = "the length of a step must be a number and a unit: seconds, minutes, hours, days or weeks"
-        remedy = "for instance '1 day'; months and years have no constant length"
+        remedy = "for instance '1 day'; months and years have no constant length, and 'wave' numbers the times"
         raise InvalidInputError(message(rule, got=repr(duration), remedy=remedy))
     return length
+
+
+def check_no_dates(times: NDArray[Any]) -> None:
+    """Raise if numbers that shall be times are dates without signs, or Unix times in several units.
+
+    As numbers, 20240131 and 20240201 are 70 apart.
+
+    >>> check_no_dates(np.array([20240131, 20240201]))
+    Traceback (most recent call last):
+    ...
+    peerpressure.errors.InvalidInputError: times must not be dates without signs, got 20240131; write them as 2024-01-31
+    >>> check_no_dates(np.array([20240131, 20240199]))
+    """
+    numbers = np.unique(np.asarray(times, dtype=np.float64))
+    # One time is no distance.
+    if numbers.size < 2 or not np.isfinite(numbers).all() or numbers[0] < 1e5:
+        return
+    if _are_compact_dates(numbers):
+        first = f"{numbers[0]:.0f}"
+        parts = [first[:4], first[4:6], first[6:8]]
+        remedy = f"write them as {'-'.join(filter(None, parts))}" if parts[2] else "number them 1, 2, 3 and so on"
+        raise InvalidInputError(message("times must not be dates without signs", got=first, remedy=remedy))
+    units = np.searchsorted([*UNIX, LARGEST_UNIX], numbers, side="right")
+    if units[0] and units[0] != units[-1]:
+        got = f"{numbers[0]:.0f} and {numbers[-1]:.0f}"
+        remedy = "write all of them in seconds, or all in milliseconds"
+        raise InvalidInputError(message("Unix times must have one unit", got=got, remedy=remedy))
+
+
+def _are_compact_dates(numbers: NDArray[np.float64]) -> bool:
+    """Return whether all numbers are as 202401, 20240131, 202401311200 or 20240131120000."""
+    for digits in (6, 8, 12, 14):
+        if 19 * 10.0 ** (digits - 2) <= numbers[0] and numbers[-1] < 21 * 10.0 ** (digits - 2):
+            pairs = [(numbers // 10.0**k) % 100 for k in range(digits - 6, -1, -2)]
+            limits = [(1, 12), (1, 31), (0, 23), (0, 59), (0, 59)]
+            legal = [(low <= each) & (each <= high) for each, (low, high) in zip(pairs, limits, strict=False)]
+            return bool((numbers == np.floor(numbers)).all() and np.all(legal))
+    return False
 
 
 def in_words(seconds: float) -> str:
@@ -104,7 +153,7 @@ def calendar_steps(times: Sequence[object], step: str, origin: object = None) ->
     times : sequence
         ISO dates, dates of Python, or Unix times.
     step : str
-        Length of a step, as ``seconds_in`` reads it.
+        Length of a step, as ``seconds_in`` reads it, or "wave", which numbers the times 1, 2, 3 in their order.
     origin : object, optional
         Time of step 0, as ``times``; by default the first time is step 1.
 
@@ -118,6 +167,8 @@ def calendar_steps(times: Sequence[object], step: str, origin: object = None) ->
     >>> calendar_steps(["2024-01-31", "2024-02-02"], "1 day")
     (array([1., 3.]), 'steps of 1 day, 2024-01-31 is step 1')
     """
+    if step == WAVE:
+        return _numbered(times, origin)
     length = seconds_in(step)
     seconds = _seconds(times)
     first = seconds.min()
@@ -133,6 +184,17 @@ def calendar_steps(times: Sequence[object], step: str, origin: object = None) ->
         raise DateError(int(off[0]), rule, _finer(np.append(seconds, first if origin is None else zero)))
     steps = np.rint(steps)
     return steps, f"steps of {in_words(length)}, {_date(first)} is step {steps[np.argmin(seconds)]:.0f}"
+
+
+def _numbered(times: Sequence[object], origin: object) -> tuple[NDArray[np.float64], str]:
+    if origin is not None:
+        rule, remedy = "times that are numbered must have no origin", "leave it out"
+        raise InvalidInputError(message(rule, got=repr(origin), remedy=remedy))
+    numbers = [time for time in times if isinstance(time, int | float | np.number) and np.isfinite(time)]
+    values = np.array(numbers, dtype=np.float64) if len(numbers) == len(times) else as_seconds(times)
+    distinct, steps = np.unique(values, return_inverse=True)
+    first = times[int(np.argmin(values))]
+    return steps.astype(np.float64) + 1, f"{distinct.size} times, numbered in their order, {first} is step 1"
 
 
 def _seconds(times: Sequence[object]) -> NDArray[np.float64]:
@@ -171,7 +233,8 @@ def _finer(seconds: NDArray[np.float64]) -> str:
     """Return the remedy for times between two steps: the longest step that has none, if there is one."""
     parts = np.rint((seconds - seconds[-1]) * 1000).astype(np.int64)
     common = int(np.gcd.reduce(parts)) / 1000
-    return f"a step of {in_words(common)} fits all times" if common >= 1 else "round the times, or use a shorter step"
+    fits = f"a step of {in_words(common)} fits all times" if common >= 1 else "round the times, or use a shorter step"
+    return f"{fits}, and 'wave' numbers them 1, 2, 3 in their order"
 
 
 def whole_steps(t: ArrayLike) -> NDArray[np.float64]:

@@ -171,7 +171,7 @@ class Model:
         temporal = network if isinstance(network, TemporalNetwork) else temporal_network
         network = network.aggregate if isinstance(network, TemporalNetwork) else network
         # First, because the checks of the other parts need the number of agents.
-        set_field(self, "network", _checked_network(network, temporal))
+        set_field(self, "network", _checked_network(network, temporal, isolated))
         set_field(self, "temporal_network", _checked_temporal_network(temporal, network))
         set_field(self, "isolated", _checked_rule(isolated, self.network, self.temporal_network))
         set_field(self, "hidden", None if hidden is None else self._per_agent("hidden", hidden))
@@ -430,8 +430,10 @@ class Model:
         check_cancelled()  # every computation reads a model step by step and can be cancelled here
         gain, coupling_scale = gain_and_scale
         A = self.adjacency_at(t)
-        # Networks that change are symmetric.
-        transposed = self.network.transposed if self.temporal_network is None else A
+        changing = self.temporal_network
+        transposed = (
+            self.network.transposed if changing is None else changing.transposed_at(t) if changing.directed else A
+        )
         kept = self.kept_at(t)
         if kept is not None:
             # Those without neighbours would have a gain of 1, and nothing to couple with.
@@ -639,13 +641,14 @@ def require_synchronous(model: Model, what: str, remedy: str) -> None:
         raise ModelError(message(rule, got=str(model.activation), remedy=remedy))
 
 
-def _checked_network(network: object, temporal_network: object) -> Network:
+def _checked_network(network: object, temporal_network: TemporalNetwork | None, isolated: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
         raise ModelError(message("the network must be a Network", got=type(network).__name__, remedy=remedy))
     # A record of contacts says nothing about what agents who never meet would do.
-    if temporal_network is not None and not network.is_connected:
-        remedy = "use network.largest_component()"
+    rule = isolated or getattr(temporal_network, "isolated", "own")
+    if temporal_network is not None and rule == "keep" and not network.is_connected:
+        remedy = "use network.largest_component(), or isolated='own' for agents who then show their own opinions"
         raise ModelError(message("all agents must meet, if only over time", got=repr(network), remedy=remedy))
     return network
 

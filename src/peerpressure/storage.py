@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.dates import ROUNDING, DateError, calendar_steps, is_date
+from peerpressure.dates import ROUNDING, DateError, calendar_steps, check_no_dates, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
 from peerpressure.parameters import composed, find_labels, texts_of
-from peerpressure.tables import TextTable, is_number, places_in, read_table
+from peerpressure.tables import INDEX, TextTable, cell_text, is_number, places_in, read_table
+from peerpressure.waves import Waves, waves_in
 
 if TYPE_CHECKING:
     import pandas
@@ -226,18 +227,24 @@ class _Sink(io.RawIOBase):
 
 # How other programs write an output that is missing.
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none"])
-LAYOUT = "use columns time, agent, public, or time and one column for each agent"
+LAYOUT = (
+    "use columns time, agent, public; or time and one column for each agent; or agent and one column for each wave, "
+    "called wave1, wave2 and so on"
+)
 KEYS = ("replicate", "topic", "time")  # columns that both layouts may have beside the outputs
 # Dates as numbers, such as 20240131, and Unix times are larger; so many steps take minutes.
 MOST_STEPS = 10_000_000
-STEP = "for dates and Unix times set the length of a step, for instance step = '1 day' (--step on the command line)"
+STEP = (
+    "for dates and Unix times set the length of a step, for instance step = '1 day' (--step on the command line), or "
+    "'wave' to number them 1, 2, 3 in their order"
+)
 
 
-def read_frame(path: str | Path, model: Model | None) -> tuple[pandas.DataFrame, str]:
+def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False) -> tuple[pandas.DataFrame, str]:
     """Return the outputs in a file as ``Trajectory.from_dataframe`` takes them, and how the file was read.
 
     The index of the frame has the lines. Without a model, every column that has no other role is an agent's, unless
-    there is a column of agents.
+    there is a column of agents. Waves are numbered, unless ``calendar`` keeps their headings as times.
     """
     import pandas
 
@@ -247,13 +254,21 @@ def read_frame(path: str | Path, model: Model | None) -> tuple[pandas.DataFrame,
     table = table.headed()
     table.check_rows()
     known = None if model is None else texts_of(model.network.agents)
+    waves = waves_in(table.heading or (), table.column, known)
+    if waves is not None:
+        columns = {name: table.column(k) for name, k in waves.keys.items()}
+        columns |= {name: _values(table, k) for name, k in waves.columns.items()}
+        used = {*waves.keys.values(), *waves.columns.values()}
+        others = [name for k, name in enumerate(table.heading or ()) if k not in used]
+        words = table.description(waves.keys, rest=waves.description(others, calendar=calendar))
+        return waves.rows(pandas.DataFrame(columns, index=table.lines), calendar=calendar), words
     names = _names(table, dict.fromkeys(_unnamed(table), 0) if known is None else known)
     texts = {k for k, name in names.items() if name in ("agent", "topic")}
     columns = {name: table.column(k) if k in texts else _values(table, k) for k, name in names.items()}
     places = {name: k for k, name in names.items() if name in (*KEYS, "agent", "public")}
-    own = len(names) - len(places)
-    words = table.description(places, rest=f"a column for each of {own} agents" if own else None)
-    return pandas.DataFrame(columns, index=table.lines), words
+    own = [name for k, name in names.items() if k not in places.values()]
+    rest = f"a column for each of {len(own)} agents, {first_few(map(repr, own), len(own))}" if own else None
+    return pandas.DataFrame(columns, index=table.lines), table.description(places, rest=rest)
 
 
 def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
@@ -266,7 +281,7 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
         rule, got = "outputs must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
         raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
     names = {k: role for role, k in places.items()}
-    rest = [k for k in range(table.width) if k not in names]
+    rest = [k for k in range(table.width) if k not in names and not _is_index(heading[k], table.column(k))]
     # A column that is named after an agent decides for the wide layout.
     if any(heading[k] in known for k in rest):
         twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
@@ -285,11 +300,18 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
 
 
 def _unnamed(table: TextTable) -> list[str]:
-    """Return the headings of columns that are taken for agents where no model names any."""
+    """Return the headings of columns that are taken for agents where no model names any: all but keys and an index."""
     if {"agent", "public"} <= table.places(("agent", "public"), letters=True).keys():
         return []
     keys = table.places(KEYS, letters=True).values()
-    return [name for k, name in enumerate(table.heading or ()) if k not in keys]
+    return [
+        name for k, name in enumerate(table.heading or ()) if k not in keys and not _is_index(name, table.column(k))
+    ]
+
+
+def _is_index(name: str, texts: Iterable[str]) -> bool:
+    """Return whether a column without a name of its own numbers the rows, as programs write it."""
+    return name.casefold() in INDEX and all(text.isdecimal() for text in texts)
 
 
 def agents_in(frame: pandas.DataFrame) -> list[Any]:
@@ -314,9 +336,19 @@ def _values(table: TextTable, k: int) -> list[Any]:
     return [float(text) if is_number(text) else None if text.casefold() in MISSING else text for text in texts]
 
 
-def with_roles(frame: pandas.DataFrame, model: Model | None) -> pandas.DataFrame:
-    """Return a data frame with the names of columns that this module uses in place of other usual ones."""
+def with_roles(frame: pandas.DataFrame, model: Model | None, *, calendar: bool = False) -> pandas.DataFrame:
+    """Return a data frame with the names of columns that this module uses in place of other usual ones.
+
+    A row for each person becomes one for each wave, with times as in ``read_frame``, and an index of rows is left out.
+    """
     labels = set() if model is None else set(map(str, model.network.agents))
+    waves = waves_of(frame, model)
+    if waves is not None:
+        roles = {k: role for role, k in waves.keys.items()} | {k: name for name, k in waves.columns.items()}
+        chosen = frame.iloc[:, list(roles)]
+        return waves.rows(chosen.set_axis(list(roles.values()), axis="columns"), calendar=calendar)
+    index = [k for k, name in enumerate(frame.columns) if _is_index(str(name), map(cell_text, frame.iloc[:, k]))]
+    frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k not in index]] if index else frame
     # A column that has the name of an agent holds its outputs.
     names = ["" if composed(str(name)) in labels else str(name) for name in frame.columns]
     try:
@@ -326,6 +358,25 @@ def with_roles(frame: pandas.DataFrame, model: Model | None) -> pandas.DataFrame
     tidy = {"agent", "public"} <= places.keys()
     roles = {k: role for role, k in places.items() if tidy or role in KEYS}
     return frame.set_axis([roles.get(k, name) for k, name in enumerate(frame.columns)], axis="columns")
+
+
+def has_agents(frame: pandas.DataFrame, model: Model | None) -> bool:
+    """Return whether all columns of a data frame are called as agents of a model are."""
+    return (
+        model is not None and {composed(str(name)) for name in frame.columns} <= texts_of(model.network.agents).keys()
+    )
+
+
+def waves_of(frame: pandas.DataFrame, model: Model | None) -> Waves | None:
+    """Return the waves of a data frame, or None if it has another layout."""
+    if model is not None and has_agents(frame, model):
+        return None
+    known = None if model is None else set(texts_of(model.network.agents))
+    names = [composed(str(name)) for name in frame.columns]
+    try:
+        return waves_in(names, lambda k: [composed(cell_text(value)) for value in frame.iloc[:, k].tolist()], known)
+    except FileFormatError as error:
+        raise InvalidInputError(str(error)) from None
 
 
 def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -> tuple[pandas.DataFrame, str | None]:
@@ -356,6 +407,10 @@ def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -
     if step is None:
         dated = np.array([isinstance(time, date) or (isinstance(time, str) and is_date(time)) for time in times])
         _check_rows(frame, dated[codes], "times must count steps", "time", STEP)
+        numbers = [time for time in times if isinstance(time, int | float | np.number)]
+        # Larger numbers are dates or Unix times in any case.
+        if numbers and not max(numbers) > MOST_STEPS:
+            check_no_dates(np.array(numbers))
         return frame, None
     try:
         steps, words = calendar_steps(list(times), step, origin)
@@ -402,8 +457,7 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
     if "time" not in columns or frame.empty:
         rule = "outputs must come with a column 'time' and at least one row"
         got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
-        remedy = "use columns time, agent, public, or time and one column for each agent"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
     keys = [name for name in KEYS if name in columns]
     wide = not {"agent", "public"} <= columns
     rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
@@ -467,7 +521,10 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
         codes, names = pandas.factorize(rows[column])
         places = [np.nan if place is None else place for place in find_labels(names.tolist(), labels)]
         own = np.array([*places, np.nan])[codes]
-        _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column)
+        remedy = "correct the name, or leave the output out"
+        if column == "agent":
+            remedy = f"{remedy}; who has no ties is named by a table of agents, a matrix or a graph"
+        _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column, remedy)
         positions = positions * len(labels) + own
     return np.asarray(positions, dtype=np.int64)
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -54,12 +54,21 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 LETTERS: Mapping[str, str] = MappingProxyType(
     {"t": "time", "i": "source", "j": "target", "u": "source", "v": "target", "w": "weight", "y": "public"}
 )
+# Columns that number the rows of a data frame: without a name in its file, and as pandas names it later.
+INDEX = ("", "unnamed: 0", "__index_level_0__")
 SAMPLE = 100_000  # characters from which the separator is detected
 PARQUET = ".parquet"
 BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file may need only a few bits
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
-_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+# A comma at the end is no decimal sign: numbers are also separated by a comma and a space.
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\d+,\d+|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+# Numbers as people write them where they do not expect a program to read them. A - alone may be a missing value.
+_QUANTITY = re.compile(
+    r"[+\-−]?(?:\d+(?:[.,]\d*)?|[.,]\d+|\d{1,3}(?:[., '’]\d{3})+(?:[.,]\d+)?)(?:e[+-]?\d+)? ?%?|[+−]", re.IGNORECASE
+)
+_DECIMAL_COMMA = re.compile(r"\d,\d")
+_BEFORE_TAB = re.compile(r"[^,;\t]\t")
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
 # 1,234 and 1.234 are one thousand or a decimal number; only the context can decide.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,.]\d{3})+")
@@ -119,6 +128,10 @@ class TextTable:
     def is_numeric(self, k: int) -> bool:
         """Return whether a column has numbers only, and at least one."""
         return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
+
+    def has_quantities(self, k: int) -> bool:
+        """Return whether a column has numbers, if only some: also per cent, with separators of thousands, or signs."""
+        return any(_QUANTITY.fullmatch(row.fields[k]) for row in self.rows if k < len(row.fields))
 
     def numbers(self, k: int, name: str, kind: str = "a number") -> NDArray[np.float64]:
         """Return a column of numbers, written with decimal points or decimal commas but not both."""
@@ -220,7 +233,10 @@ class TextTable:
         if self.heading is None:
             parts.append(f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}")
         else:
-            parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
+            parts += [
+                f"{role} from {self.heading[k]!r}" if self.heading[k] else f"{role} from column {k + 1}"
+                for role, k in places.items()
+            ]
         if rest is not None:
             parts.append(rest)
         names = [
@@ -254,12 +270,25 @@ def parse_table(text: str, what: str = "a row") -> TextTable:
     """
     # One kind of line end, to make line numbers in messages agree with editors.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    separator = _separator(text)
-    rows, forms = _without_empty_columns(list(_records(text, separator, what))), None
+    lines = text.split("\n")
+    above = list(takewhile(lambda line: not line.strip() or is_comment(line), lines))
+    separator = _separator(text[sum(len(line) + 1 for line in above) :], len(above) + 1)
+    rows, forms = _without_empty_columns(list(_records(lines, len(above), separator, what))), None
     # Most tables are plain ASCII, which is found faster in the whole text than in each of its fields.
     if not text.isascii():
         rows, forms = _composed(rows)
-    return TextTable(rows, separator, what, note=_note(text, rows[0].line if rows else 0, separator), forms=forms)
+    return TextTable(rows, separator, what, note=_note(above, separator), forms=forms)
+
+
+def is_comment(line: str) -> bool:
+    """Return whether a line above the first record is a comment."""
+    return line.lstrip().startswith(COMMENTS)
+
+
+def comment_below(number: int, line: str, remedy: str = "quote its first field") -> FileFormatError:
+    """Return the error for a line below the first record that begins like a comment, and may be a record as well."""
+    rule = f"line {number} must not begin with {line.lstrip()[0]!r}: comments stand above the first row"
+    return _format_error(rule, repr(line.strip()[:60]), f"remove it if it is a comment; if not, {remedy}")
 
 
 def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
@@ -269,8 +298,7 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
     {'target': 0, 'source': 1}
     """
     positions: dict[str, int] = {}
-    # "Node_ID", "node id" and "NodeId" are one name.
-    plain = [re.sub(r"\W|_", "", name.casefold()) for name in names]
+    plain = list(map(plain_name, names))
     for role in roles:
         known = ROLES[role] | {letter for letter, of in LETTERS.items() if letters and of == role}
         columns = [k for k, name in enumerate(plain) if name in known]
@@ -284,6 +312,15 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
         if columns:
             positions[role] = (own or columns)[0]
     return dict(sorted(positions.items(), key=lambda item: item[1]))
+
+
+def plain_name(name: str) -> str:
+    """Return a name of a column without case, spaces and punctuation.
+
+    >>> [plain_name(name) for name in ("Node_ID", "node id", "NodeId")]
+    ['nodeid', 'nodeid', 'nodeid']
+    """
+    return re.sub(r"\W|_", "", name.casefold())
 
 
 def is_number(text: str) -> bool:
@@ -327,28 +364,36 @@ def cell_text(value: object) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _separator(text: str) -> str:
-    """Return the separator of the first line, or if it has several, the one that all lines have."""
+def _separator(text: str, number: int) -> str:
+    """Return the separator of the first line, or if it has several, the one that all lines have.
+
+    ``number`` is that of the first line in the file.
+    """
     whole = len(text) <= SAMPLE
     # A quoted field counts as one letter, since separators within it do not separate.
     lines = _QUOTED.sub("Q", text[:SAMPLE]).split("\n")[: None if whole else -1]
     # Spaces only: a leading tab is an empty first field.
-    lines = [line.strip(" ") for line in lines if line.strip() and not _is_comment(line)]
+    lines = [line.strip(" ") for line in lines if line.strip()]
     present = [separator for separator in "\t;," if lines and separator in lines[0]]
     # A comma or semicolon within names occurs in some lines only.
     candidates = [separator for separator in present if all(separator in line for line in lines)] or present
     if not candidates:
         return " "
+    remedy = "add a heading, or quote the fields that hold one of them"
     if "\t" in candidates:
+        if all(_BEFORE_TAB.search(line) is None for line in lines):
+            got = f"a tab behind each ',' or ';' on line {number}"
+            raise _format_error("the separator of fields must be clear", got, "separate fields by one of them")
         return "\t"  # names do not contain tabs
     if "," in candidates:
         # Commas inside numbers are decimal signs, and another separator divides the fields.
         for separator in (";", " "):
             if all(_has_decimal_commas_only(line, separator) for line in lines):
+                if separator == " " and not any(_DECIMAL_COMMA.search(line) for line in lines):
+                    got = f"a space before ',' on line {number}"
+                    raise _format_error("the separator of fields must be clear", got, remedy)
                 return separator
     if len(candidates) > 1:
-        number = next(k for k, line in enumerate(text.split("\n"), start=1) if line.strip() and not _is_comment(line))
-        remedy = "add a heading, or quote the fields that hold one of them"
         raise _format_error("the separator of fields must be clear", f"both ',' and ';' on line {number}", remedy)
     return candidates[0]
 
@@ -361,40 +406,34 @@ def _has_decimal_commas_only(line: str, separator: str) -> bool:
     )
 
 
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith(COMMENTS)
-
-
-def _records(text: str, separator: str, what: str) -> Iterator[Row]:
-    """Yield the records other than empty lines and comments; quoted fields may contain separators and line breaks."""
-    lines = text.split("\n")
+def _records(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
+    """Yield the records other than empty lines; quoted fields may contain separators and line breaks."""
     if separator == " ":
         # The space between a day and its time of day separates no fields.
         lines = [_DAY_AND_TIME.sub(r"\1T", line.replace("\t", " ")) for line in lines]
-    if '"' not in text:
-        for number, line in enumerate(lines, start=1):
-            fields = line.split() if separator == " " else [field.strip() for field in line.split(separator)]
-            if any(fields) and not _is_comment(line):
-                yield Row(number, fields)
-        return
-    begins, number = True, 0
+    rows = (_quoted_rows if any('"' in line for line in lines[start:]) else _plain_rows)(lines, start, separator, what)
+    for row in (row for row in rows if any(row.fields)):
+        # Within a quoted field a # is text.
+        if row.line - 1 > start and is_comment(lines[row.line - 1]):
+            raise comment_below(row.line, lines[row.line - 1])
+        yield row
 
-    def feed() -> Iterator[str]:
-        nonlocal begins, number
-        for line in lines:
-            number += 1
-            # A comment is blanked only where a record begins: within a quoted field a # is text. Lines are still
-            # counted.
-            yield "\n" if begins and _is_comment(line) else line + "\n"
-            begins = False
 
-    first = 1
+def _plain_rows(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
+    for number, line in enumerate(lines[start:], start=start + 1):
+        yield Row(number, line.split() if separator == " " else [field.strip() for field in line.split(separator)])
+
+
+def _quoted_rows(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
+    reader = csv.reader(
+        (f"{line}\n" for line in lines[start:]), delimiter=separator, skipinitialspace=True, strict=True
+    )
+    first = start + 1
     try:
-        for record in csv.reader(feed(), delimiter=separator, skipinitialspace=True, strict=True):
+        for record in reader:
             fields = [field.strip() for field in record]
-            if any(fields):
-                yield Row(first, fields if separator != " " else [field for field in fields if field])
-            begins, first = True, number + 1
+            yield Row(first, fields if separator != " " else [field for field in fields if field])
+            first = start + reader.line_num + 1
     except csv.Error as error:
         raise _format_error(f"line {first} must be {what}", error, "close every quote") from None
 
@@ -418,10 +457,10 @@ def _composed(rows: list[Row]) -> tuple[list[Row], str | None]:
     return [Row(row.line, [composed(field) for field in row.fields]) for row in rows], forms
 
 
-def _note(text: str, first: int, separator: str) -> tuple[str, ...]:
+def _note(above: list[str], separator: str) -> tuple[str, ...]:
     """Return the words of the comment right above the first record."""
-    above = [line for line in text.split("\n", first)[: max(first - 1, 0)] if line.strip()]
-    if not above or not _is_comment(above[-1]):
+    above = [line for line in above if line.strip()]
+    if not above:
         return ()
     words = above[-1].strip().lstrip("".join(COMMENTS)).strip()
     return tuple(word.strip() for word in (words.split(separator) if separator in words else words.split()))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure import storage, stores
+from peerpressure.dates import is_calendar
 from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.files import expanded, naming, replacing
 from peerpressure.immutable import read_only
@@ -597,15 +598,16 @@ class Trajectory:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Tidy rows with columns ``time``, ``agent`` and ``public``, or one column for each agent beside ``time``;
-            ``replicate`` is optional in both. Other usual names, such as ``date``, ``name`` and ``opinion``, are
+            Tidy rows with columns ``time``, ``agent`` and ``public``, one column for each agent beside ``time``, or one
+            for each wave (wave1, wave2, …, or dates) beside ``agent``; ``replicate`` is optional. Other usual names,
+            such as ``date``, ``name`` and ``opinion``, are
             accepted if there is no doubt. Missing outputs become NaN. Agents are found by their labels or, where
             that is unambiguous, by the texts of these. For a model with topics there is a column ``topic``.
         model : Model
             The model that is taken to have made the outputs.
         step : str, optional
-            Length of a step, such as "1 day" or "15 min", if times are dates or Unix times. By default times count
-            steps.
+            Length of a step, such as "1 day" or "15 min", if times are dates or Unix times; "wave" numbers the times
+            1, 2, 3 in their order. By default times count steps, and columns that are waves are numbered.
         origin : date or str, optional
             Date of step 0; by default the first time is step 1.
 
@@ -632,7 +634,8 @@ class Trajectory:
         >>> Trajectory.from_dataframe(days, model, step="1 day").times
         array([1, 3])
         """
-        frame, _ = storage.on_steps(storage.with_roles(frame, model), step, origin)
+        named = storage.with_roles(frame, model, calendar=is_calendar(step))
+        frame, _ = storage.on_steps(named, step, origin)
         parts = storage.outputs_from_frame(frame, model)
         # No seed: a run from here takes noise of its own.
         final = State(int(parts["times"][-1]), parts.pop("final"))
@@ -669,7 +672,8 @@ class Trajectory:
             If a column is missing, or an agent, a time or a number is not valid.
         """
         with naming(path, "a file of outputs"):
-            return cls.from_dataframe(storage.read_frame(path, model)[0], model, step, origin)
+            frame, _ = storage.read_frame(path, model, calendar=is_calendar(step))
+            return cls.from_dataframe(frame, model, step, origin)
 
     def __repr__(self) -> str:
         kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]

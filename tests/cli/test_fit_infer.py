@@ -207,6 +207,47 @@ def test_a_stored_run_is_read_as_its_table_is(
     assert run(capfd, "rerun", out).status == 0
 
 
+def test_networks_of_waves_and_people_without_ties(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    answers, edges, people = (tmp_path / name for name in ("answers.csv", "ties.csv", "people.csv"))
+    rng = np.random.default_rng(1)
+    rows = "".join(
+        f"{name},{','.join(map(str, rng.normal(size=12).round(3)))}\n" for name in ("ann", "bob", "cat", "dan")
+    )
+    answers.write_text(f"name,{','.join(f'wave{k}' for k in range(1, 13))}\n{rows}")
+    edges.write_text("wave,source,target\n1,ann,bob\n1,bob,cat\n5,cat,ann\n5,bob,ann\n")
+    given = [answers, "--network", edges, "--directed"]
+    told = run(capfd, "fit", *given)
+    assert told.status == 2
+    assert "'dan'" in told.err
+    assert "who has no ties is named by a table of agents, a matrix or a graph" in told.err
+    people.write_text("name\nann\nbob\ncat\ndan\n")
+    for command in ("fit", "compare"):
+        told = run(capfd, command, *given, "--agents", people, "--json", "--out", tmp_path / command)
+        assert told.status == 0, told.err
+        assert "a column for each of 12 waves" in told.json["outputs"]
+        table = pd.read_csv(tmp_path / command / "edges.csv")
+        assert set(map(tuple, table[["time", "source", "target"]].values.tolist())) >= {
+            (1, "ann", "bob"),
+            (5, "cat", "ann"),
+        }
+    assert "--agents" in run(capfd, "compare", answers, "--agents", people).err
+
+
+@pytest.mark.parametrize("command", [["infer", "--pressure", "1.5"], ["compare"]])
+def test_tables_without_a_network_are_said_to_be_read(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    file, rng = tmp_path / "answers.csv", np.random.default_rng(1)
+    rows = "".join(f"{k},{k + 1},{a},{b},{c}\n" for k, (a, b, c) in enumerate(rng.normal(size=(30, 3)).round(3)))
+    file.write_text(f",time,ann,bob,cat\n{rows}")
+    told = run(capfd, *command, file)
+    assert told.out.startswith(f"{file}: separated by commas, time from 'time', a column for each of 3 agents, 'ann',")
+    answer = run(capfd, *command, file, "--json").json
+    assert answer["outputs"].endswith("3 agents, 'ann', 'bob', 'cat'")
+    if "agents" in answer:
+        assert [row["agent"] for row in answer["agents"]] == ["ann", "bob", "cat"]
+
+
 def test_a_stored_run_has_steps_and_no_dates(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pp.simulate(MODEL, 5, seed=1).save(tmp_path / "run.npz")
     (tmp_path / "edges.csv").write_text("source,target\n" + "\n".join(f"{a},{(a + 1) % 8}" for a in range(8)))

@@ -280,6 +280,19 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "one-way edges": (".csv", GEPHI.format("Directed"), "line 2.*'Anna' to 'Bernd'.*Undirected"),
     "a fraction of unknown name": (".csv", "person,friend,kg\nann,bob,1.5\n", "called weight.*'kg'.*weight='kg'"),
     "ages of numbered agents": (".csv", "person_a,person_b,age\n1,2,31.5\n", "called weight.*'age'"),
+    "a weight that is missing somewhere": (".csv", "source,target,kg\na,b,2\nb,c,\n", "called weight.*'kg'"),
+    "a weight that is not available": (".csv", "source,target,kg\na,b,NA\nb,c,2\n", "called weight.*'kg'"),
+    "shares in per cent": (".csv", "source,target,share\na,b,30%\nb,c,5 %\n", "called weight.*'share'"),
+    "thousands": (".csv", 'source,target,money\na,b,"1,234.5"\nb,c,?\n', "called weight.*'money'"),
+    "plus and minus": (".csv", "source,target,relation\na,b,+\nb,c,-\n", "called weight.*'relation'"),
+    "signs": (".csv", "source,target,sign\na,b,positive\nb,c,negative\n", "signs of edges themselves, got a column"),
+    "signs beside weights": (
+        ".csv",
+        "source,target,weight,Sign\na,b,1,+\nb,c,1,-\n",
+        "signs of edges.*weights such as",
+    ),
+    "true for directed": (".csv", "source,target,directed\na,b,false\nb,c,True\n", "line 3: edges must go both ways"),
+    "1 for directed": (".csv", "source,target,directed\na,b,1\nb,c,0\n", "line 2: edges must go both ways"),
     "a heading again, in other letters": (".csv", "source,target\na,b\nSource,Target\n", "line 3 .*a heading"),
     "a heading again, with a weight": (
         ".csv",
@@ -304,6 +317,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "line 2 .*dictionary",
     ),
     "no dictionary": (".edgelist", "0 1 {'weight': 1}\n1 2\n", "line 2 .*dictionary"),
+    "a comment in a list of NetworkX": (
+        ".edgelist",
+        "0 1 {'weight': 1}\n#1 2 {'weight': 1}\n",
+        "line 2 must not begin",
+    ),
+    "a comment in an adjacency list": (".adjlist", "a b\n#b c\n", "line 2 must not begin with '#'"),
     # Graphs and matrices.
     "a bomb": (".graphml", BOMB, "DOCTYPE.*remove"),
     "a bomb in UTF-16": (".graphml", BOMB.encode("utf-16"), "DOCTYPE"),
@@ -321,6 +340,58 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "times in Pajek": (".net", PAJEK + "*Edges\n1 2 1 [1-3]\n", "without times"),
     "another section": (".net", PAJEK + "*Partition\n1\n", r"one of \*vertices"),
     "a short matrix": (".net", PAJEK + "*Matrix\n0 1\n", "3 rows of 3 weights"),
+    "two relations": (
+        ".net",
+        PAJEK + "*Arcs :1\n1 2\n*Arcs :2\n2 3\n",
+        r"one graph, got '\*Arcs :2' on line 7.*its own",
+    ),
+    "two relations of two kinds": (".net", PAJEK + "*Arcs :1\n1 2\n*Edges :2\n2 3\n", r"one graph, got '\*Edges :2'"),
+    "edges twice": (".net", PAJEK + "*Edges\n1 2\n*Edges\n2 3\n", r"one graph, got '\*Edges' on line 7"),
+    "a vertex twice": (".net", '*Vertices 2\n1 "a"\n1 "b"\n*Edges\n1 2\n', "line 3 must have a vertex.*1 again"),
+    "two graphs": (
+        ".graphml",
+        GRAPHML.replace("</graphml>", '<graph edgedefault="directed"/></graphml>'),
+        "one graph, got 2",
+    ),
+    "a graph in a node": (
+        ".graphml",
+        GRAPHML.replace("</node>", '<graph edgedefault="directed"><node id="x"/></graph></node>', 1),
+        "GraphML must hold one graph, got 2.*its own",
+    ),
+    "no such node in GraphML": (".graphml", GRAPHML.replace('target="n2"', 'target="n7"'), "'n7', which is none"),
+    "a node twice": (
+        ".graphml",
+        GRAPHML.replace('node id="n2"', 'node id="n0"'),
+        "different identifiers, got 'n0' twice",
+    ),
+    "no such node in GEXF": (".gexf", OLD_GEXF.replace('target="z"', 'target="y"'), "edge 2 must link two.*'y'"),
+    "edges in a node": (
+        ".gexf",
+        OLD_GEXF.replace("</node>", '<edges><edge id="7" source="a" target="z"/></edges></node>', 1),
+        "one graph, got edges inside a node",
+    ),
+    "a graph in a node of GML": (
+        ".gml",
+        GML.replace("id 1 ", "id 1 graph [ node [ id 9 ] ] "),
+        "GML must hold one graph",
+    ),
+    "edges and links": (
+        ".json",
+        '{"nodes": [{"id": 1}], "edges": [], "links": []}',
+        "one graph, got both 'edges' and 'links'",
+    ),
+    "edges twice in JSON": (
+        ".json",
+        '{"nodes": [{"id": 1}], "edges": [], "edges": []}',
+        "each name once, got 'edges' twice",
+    ),
+    "a text for directed": (".json", '{"directed": "false", "nodes": [], "links": []}', 'true or false, got "false"'),
+    "two headings": (".txt", "# source target\nfrom to\na b\n", "clear whether line 2 is a heading"),
+    "two headings, one unknown": (
+        ".txt",
+        "# source target\nperson friend\na b\nb c\n",
+        "line 2 is a heading.*'person'",
+    ),
     "another JSON": (".json", "[1, 2]", "must have nodes, and edges or links"),
     "adjacency in JSON": (".json", json.dumps(nx.adjacency_data(nx.path_graph(3))), "must have nodes, and edges"),
     "Cytoscape": (".json", json.dumps(nx.cytoscape_data(nx.path_graph(3))), "must have nodes, and edges or links"),
@@ -351,7 +422,7 @@ def test_what_cannot_be_meant_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises((FileFormatError, NetworkError), match=rf"friends{suffix}(.|\n)*{says}"):
         read_network(file)
     # Whether edges may go one way is a question of the reader alone.
-    if suffix in (".csv", ".txt", ".edgelist") and name != "one-way edges":
+    if suffix in (".csv", ".txt", ".edgelist") and "must go both ways" not in says and name != "one-way edges":
         with pytest.raises((FileFormatError, NetworkError), match=says):
             describe_network_file(file)
 
@@ -372,6 +443,24 @@ def test_a_weight_by_another_name_than_asked_for_is_not_taken(tmp_path: Path) ->
     for suffix, text in texts.items():
         with pytest.raises(PeerPressureError, match="'closeness'"):
             read_network(write(tmp_path, suffix, text), weight="closeness")
+
+
+def test_edges_that_go_both_ways_are_no_directed_ones(tmp_path: Path) -> None:
+    text = "source,target,directed\na,b,no\nb,c,yes\nc,b,yes\n"
+    assert read_network(write(tmp_path, ".csv", text)).edge_count == 2
+    with pytest.raises(PeerPressureError, match="line 2: edges must go both ways where they are undirected"):
+        read_network(write(tmp_path, ".csv", text), directed=True)
+    frame = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "directed": [True, False]})
+    for directed, row in ((False, 1), (True, 2)):
+        with pytest.raises(NetworkError, match=f"row {row}: edges must go both ways"):
+            Network.from_edges(frame, directed=directed)
+    with pytest.raises(NetworkError, match=r"must be called weight.*'kg'"):
+        Network.from_edges(frame.assign(directed=False, kg=[1.0, None]))
+    # A word is no weight, and - alone a gap.
+    for column in ("school,-", "2024-01-31,31.01.2024"):
+        values = column.split(",")
+        table = write(tmp_path, ".csv", f"source,target,note\na,b,{values[0]}\nb,c,{values[1]}\n")
+        assert "not used: 'note'" in str(describe_network_file(table))
 
 
 def test_unused_attributes_of_edges_are_named(tmp_path: Path) -> None:

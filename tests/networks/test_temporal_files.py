@@ -24,6 +24,9 @@ from peerpressure.networks import (
     path,
     read_contacts,
     read_events,
+    read_labels,
+    read_network,
+    read_waves,
     recorded_contacts,
     recorded_groups,
     write_events,
@@ -93,7 +96,7 @@ def test_integer_labels_round_trip() -> None:
 ANN_BOB, BOB_CAT = frozenset(("ann", "bob")), frozenset(("bob", "cat"))
 EVENTS = {
     "plain": (".txt", "1 ann bob\n3 bob cat 2\n5 ann bob 0\n"),
-    "comments": (".dat", "# what happened\n1 ann bob\n\n% later\n3 bob cat 2\n  5 ann bob 0"),
+    "comments": (".dat", "# what happened\n\n% and later\n1 ann bob\n\n3 bob cat 2\n  5 ann bob 0"),
     "heading": (".csv", "time,source,target,weight\n1,ann,bob,1\n3,bob,cat,2\n5,ann,bob,0\n"),
     "other heading": (".tsv", "when\tone\tother\tstrength\n1\tann\tbob\t1\n3\tbob\tcat\t2\n5\tann\tbob\t0\n"),
     "other order": (".csv", "Weight,To,note,From,T\n1,bob,,ann,1\n2,cat,x,bob,3\n0,bob,,ann,5\n"),
@@ -150,8 +153,6 @@ def test_contact_lists_of_other_programs(name: str, tmp_path: Path) -> None:
 
 
 NUMBERED = {
-    "time first, told by the agents": "1291597340 1 2\n1291597360 2 3\n1291597340 3 1\n",
-    "time first, told by the order": "1 1 2\n2 3 1\n4 2 3\n",
     "time first, told by a fraction": "1.5 1 2\n1 2 3\n",
     "time last, told by the heading": "src dst unixtime\n1 2 1082040961\n3 2 1082155839\n",
     "time last, told by dates": "1 2 2024-01-31\n3 2 2024-02-01\n",
@@ -172,26 +173,29 @@ def messages(times: Iterable[int], *weight: int) -> str:
     return lines((k * 3 % 7, (k * 3 + 1 + k % 5) % 7, *weight, time) for k, time in enumerate(times))
 
 
-INFERRED = {
+DOUBTFUL = {
     "SNAP": messages([1082040961, 1082155839, 1082414391, 1082439619]),
     "SNAP, unsorted": messages([1082155839, 1082040961, 1082439619, 1082414391]),
     "SNAP, in milliseconds": messages([1082040961000, 1082155839000, 1082414391000, 1082439619000]),
     "SNAP, from 0 on": messages([0, *range(2797, 5000)]),
+    "time first": lines([(1291597340, 1, 2), (1291597360, 2, 3), (1291597340, 3, 1)]),
     "KONECT": "% sym unweighted\n" + messages([1082040961, 1082155839, 1082414391, 1082439619], 1),
 }
 
 
-@pytest.mark.parametrize("name", INFERRED)
-def test_orders_of_other_collections_are_detected_and_reported(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_the_order_of_numbers_is_not_guessed(name: str, tmp_path: Path) -> None:
     order = "source, target, weight, time" if "KONECT" in name else "source, target, time"
-    file = write(tmp_path, ".txt", INFERRED[name])
-    with pytest.warns(UserWarning, match=rf"contacts\.txt was read as .*columns {order}; set columns"):
-        network = read_contacts(file, 10)
-    assert str(describe_events_file(file)).endswith(f"columns {order}")
-    # Naming the columns confirms the conclusion, and nothing is left to report.
-    confirmed = read_contacts(file, 10, columns=order.split(", "))
-    assert set(network.labels) <= set(range(7))
-    assert [column.tolist() for column in network.events] == [column.tolist() for column in confirmed.events]
+    order = "time, source, target" if name == "time first" else order
+    file = write(tmp_path, ".txt", DOUBTFUL[name])
+    for reads in (read_contacts, read_events, describe_events_file):
+        with pytest.raises(
+            FileFormatError, match=r"the order of columns without names must be clear.*heading.*columns = "
+        ):
+            reads(file)
+    assert set(read_contacts(file, 10, columns=order.split(", ")).labels) <= set(range(7))
+    file.write_text(order.replace(",", "") + "\n" + DOUBTFUL[name].rpartition("%")[2].removeprefix(" sym unweighted\n"))
+    assert set(read_contacts(file, 10).labels) <= set(range(7))
 
 
 def test_columns_can_be_given(tmp_path: Path) -> None:
@@ -205,6 +209,54 @@ def test_columns_can_be_given(tmp_path: Path) -> None:
     assert contacts.period == 3
 
 
+def test_directed_lists_and_people_who_meet_nobody(tmp_path: Path) -> None:
+    file = write(tmp_path, ".csv", "time,source,target\n1,ann,bob\n2,bob,cat\n")
+    for network in (
+        read_events(file, directed=True, labels=["ann", "bob", "cat", "dan"]),
+        read_contacts(file, directed=True, labels=["ann", "bob", "cat", "dan"]),
+    ):
+        assert network.directed
+        assert network.labels == ("ann", "bob", "cat", "dan")
+        assert [network.at(1)[0, 1], network.at(1)[1, 0]] == [1, 0]
+
+
+def test_edges_of_waves_hold_until_those_of_the_next(tmp_path: Path) -> None:
+    text = "wave,source,target,weight\n1,ann,bob,1\n3,cat,ann,1\n1,bob,cat,2\n"
+    network = read_waves(write(tmp_path, ".csv", text), directed=True)
+    assert isinstance(network, TemporalNetwork)
+    assert network.labels == ("ann", "bob", "cat")
+    assert network.at(1).toarray().tolist() == network.at(2).toarray().tolist() == [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
+    assert network.at(9).toarray().tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
+    undirected = read_waves(write(tmp_path, ".csv", text), labels=["dan", "ann", "bob", "cat"])
+    assert undirected.labels[0] == "dan"
+    assert not undirected.directed
+    assert read_waves(write(tmp_path, ".txt", "a b\nb c\n")).n == 3
+    for text, says in {
+        "time,source,target,weight\n1,a,b,1\n3,a,b,0\n": "line 3: a weight must be finite and above 0.*read_events",
+        "time,source,target\n2024-01-31,a,b\n": "line 2: a step must be a whole number, got 'a date'",
+        "time,source,target\n1,a,b\n1,a,a\n": "line 3: an agent must not be its own neighbour",
+    }.items():
+        with pytest.raises((NetworkError, FileFormatError), match=says):
+            read_waves(write(tmp_path, ".csv", text))
+
+
+def test_a_table_of_agents_names_people_without_ties(tmp_path: Path) -> None:
+    edges = write(tmp_path, ".txt", "2 1\n")
+    for text, labels in {
+        "name,age\n3,9\n1,8\n2,7\n": (3, 1, 2),
+        "1\n2\nann\n": ("1", "2", "ann"),
+        "id\n1\n2\n5\n": (1, 2, 5),
+    }.items():
+        network = read_network(edges, labels=read_labels(write(tmp_path, ".csv", text)))
+        assert network.labels == labels
+        assert network.degrees.sum() == 2
+        assert network.degrees[[network.index(label) for label in labels if str(label) in "12"]].all()
+    with pytest.raises(NetworkError, match="unknown 1"):
+        read_network(edges, labels=[2, 3])
+    with pytest.raises(FileFormatError, match="must name them, got columns 'who', 'age'; call the column agent"):
+        read_labels(write(tmp_path, ".csv", "who,age\n3,9\n"))
+
+
 def test_what_is_not_called_weight_is_none(tmp_path: Path) -> None:
     rows = "when,who,whom,age\n1,ann,bob,31\n2,bob,cat,44\n"
     file = write(tmp_path, ".csv", rows)
@@ -216,8 +268,13 @@ def test_what_is_not_called_weight_is_none(tmp_path: Path) -> None:
     columns = ["time", "source", "target", ""]
     assert read_events(file, columns=columns).weights.tolist() == [1.0, 1.0]
     assert read_events(file, columns=[*columns[:3], "weight"]).weights.tolist() == [31.0, 44.0]
-    named = write(tmp_path, ".csv", rows.replace("when,who,whom", "time,source,target"))
-    assert str(describe_events_file(named)).endswith("; not used: 'age'")
+    named = write(tmp_path, ".csv", rows.replace("when,who,whom", "time,source,target").replace("44", "?"))
+    with pytest.raises(FileFormatError, match=r"must be called weight.*'age'.*'target', ''\]"):
+        read_contacts(named)
+    with pytest.raises(NetworkError, match=r"must be called weight.*'age'.*else remove it$"):
+        TemporalNetwork.from_contacts(pd.read_csv(named))
+    named = write(tmp_path, ".csv", "time,source,target,place\n1,ann,bob,home\n")
+    assert str(describe_events_file(named)).endswith("; not used: 'place'")
 
 
 def test_repeated_events_are_described(tmp_path: Path) -> None:
@@ -265,6 +322,13 @@ BAD_EVENTS: dict[str, tuple[str, str | bytes, str]] = {
 }
 BAD_CONTACTS = {
     "endless": ("0,a,b\ninf,a,b\n", "line 2: a time stamp must be finite, got inf"),
+    "dates without signs": ("20240131,a,b\n20240201,b,a\n", "times must not be dates without signs.*as 2024-01-31"),
+    "instants without signs": ("20240131120000,a,b\n20240201120000,b,a\n", "dates without signs, got 20240131120000"),
+    "months without signs": ("202312,a,b\n202401,b,a\n", "dates without signs, got 202312; number them 1, 2, 3"),
+    "seconds and milliseconds": (
+        "1706702400,a,b\n1706702401000,b,a\n",
+        "Unix times must have one unit.*in seconds, or",
+    ),
     "no weight": ("0,a,b,1\n1,a,b,0\n", "line 2: a contact's weight must be finite and positive, got 0"),
     "a loop": ("0,a,b\n1,b,b\n", "line 2: an agent must not be its own neighbour"),
     "a number among dates": ("2024-01-31 a b\n5 b a\n", "line 2.*time '5'; all times must be dates if one is"),
@@ -277,7 +341,7 @@ BAD_CONTACTS = {
     "sorted by source": ("1 2 1 1082155839\n1 3 1 1082040961\n2 3 1 1082414391\n", "column"),
     "long numbers of agents": ("1 2 5552155839\n2 1 5552040961\n3 2 5552414391\n", "column"),
     "too short to tell": ("1 2 3\n2 3 4\n", "column"),
-    "text and two numbers": ("ann bob 3 1\nbob cat 4 2\n", "line 1 must be an event, got time 'ann'"),
+    "text and two numbers": ("ann bob 3 1\nbob cat 4 2\n", "column"),
     "half a heading": ("source target when\nann bob 20\n", "column"),
     "a weight for a target": ("when who weight\n20 ann bob\n", "column"),
     "a time to end": ("start,end,source,target\n20,40,ann,bob\n", "column"),
@@ -338,7 +402,7 @@ def test_writing_what_a_list_cannot_hold_raises(tmp_path: Path) -> None:
 
 def test_long_lists_take_linear_time(tmp_path: Path) -> None:
     # 25 s when every line asked for the width of all lines.
-    file = write(tmp_path, ".txt", lines((t, t % 97, 100 + t % 89) for t in range(20_000)))
+    file = write(tmp_path, ".txt", "time source target\n" + lines((t, t % 97, 100 + t % 89) for t in range(20_000)))
     assert read_contacts(file, 10).n == 186
 
 

@@ -79,6 +79,36 @@ def test_snapshots_match_agents_by_label() -> None:
     assert network.at(6).nnz == network.at(7).nnz == 0
 
 
+def test_directed_events_contacts_and_snapshots() -> None:
+    ways = np.array([[0, 2, 0], [0, 0, 1], [0, 1, 0]])
+    edges = [("a", "b", 2.0), ("b", "c", 1.0), ("c", "b", 1.0)]
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from(edges)
+    rows = [(1, *edge) for edge in edges]
+    made = [
+        TemporalNetwork.from_snapshots([ways], directed=True),
+        TemporalNetwork.from_snapshots([graph]),
+        TemporalNetwork.from_snapshots([Network.from_networkx(graph)]),
+        TemporalNetwork.from_events(rows, directed=True),
+        TemporalNetwork.from_contacts(rows, directed=True),
+        TemporalNetwork.constant(Network.from_networkx(graph)),
+    ]
+    for network in made:
+        assert network.directed
+        assert network.snapshot(1).directed
+        assert network.aggregate.directed
+        np.testing.assert_array_equal(network.at(1).toarray(), ways)
+        again = TemporalNetwork.from_arrays(network.arrays())
+        assert again.directed
+        np.testing.assert_array_equal(again.at(1).toarray(), ways)
+    assert "3 directed pairs" in repr(network)
+    # Directed is a fact: an edge and its reverse are one.
+    both = [(1, "a", "b"), (1, "b", "a"), (3, "a", "b", 0), (3, "b", "a", 0)]
+    assert not TemporalNetwork.from_events(both, directed=True).directed
+    assert TemporalNetwork.from_events(both[:3], directed=True).directed
+    assert TemporalNetwork.from_events(both, directed=True).events.times.tolist() == [1, 3]
+
+
 def test_snapshots_of_mixed_types_and_sizes() -> None:
     network = TemporalNetwork.from_snapshots([path(3), sp.coo_array(cycle(4).adjacency), star(5)])
     assert network.labels == range(5)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 
 from peerpressure.errors import NetworkError, TooLargeError
 from peerpressure.networks import (
+    Network,
     TemporalNetwork,
     activity_driven,
     cycle,
@@ -107,7 +107,8 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     ),
     "no snapshots": (snapshots(), ["must have snapshots, got none"]),
     "strange snapshot": (snapshots("abc"), ["a snapshot must be a Network", "got str"]),
-    "one-way snapshot": (snapshots(nx.DiGraph([("a", "b")])), ["symmetric", "'a' to 'b'"]),
+    "one-way snapshot": (snapshots(np.array([[0, 1], [0, 0]])), ["symmetric", "0 to 1", "directed=True keeps them"]),
+    "distrust": (snapshots(Network([[0, -1], [-1, 0]], signed=True)), ["no negative weights"]),
     "snapshots out of order": (snapshots(path(2), path(2), times=[3, 3]), ["order of their times, got 3 after 3"]),
     "times of snapshots": (snapshots(path(2), times=[1, 2]), ["shape (2,) for 1 snapshots"]),
     "stored without times": (lambda: TemporalNetwork.from_arrays({}), ["event_times", "temporal.arrays()"]),

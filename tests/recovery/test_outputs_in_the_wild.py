@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.measures import read_outputs
+from peerpressure.recovery import observations_of, read_observations
 
 NETWORK = pp.Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["002", "001", "003"])
 MODEL = pp.Model(NETWORK, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(0.5))
@@ -63,7 +65,105 @@ def test_two_names_for_one_role_are_refused() -> None:
         pp.Trajectory.from_dataframe(frame, MODEL)
 
 
+WAVES = {
+    "waves": ("name,wave1,wave2\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'wave1', 'wave2' as steps 1 to 2"),
+    "the second wave first": (
+        "id;W2;age;W1\n003;0,6;9;0,3\n002;0,5;8;0,2\n001;NA;7;0,1\n",
+        "'W1', 'W2' as.*; not used: 'age'",
+    ),
+    "years": ("Who?,2019,2021\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "agent from 'Who\\?'.*'2019', '2021' as steps 1"),
+    "months": (
+        ",2024-01,2024-02\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n",
+        "agent from column 1, .* '2024-01', '2024-02' as",
+    ),
+    "days": ("person,2024-01-31,2024-02-29\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'2024-02-29' as steps 1 to 2"),
+    "a question": ("pupil,trust_t0,trust_t6\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'trust_t0', 'trust_t6' as"),
+    "a question behind": ("node,w1_trust,w2_trust\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'w1_trust', 'w2_trust'"),
+    "a wave without answers": ("node,w1,w2,w4\n001,0.1,,\n002,0.2,0.5,\n003,0.3,0.6,1\n", "'w4' as steps 1, 2, 4"),
+}
+
+
+@pytest.mark.parametrize("name", WAVES)
+def test_a_row_for_each_person_and_a_column_for_each_wave(name: str, tmp_path: Path) -> None:
+    text, says = WAVES[name]
+    file = tmp_path / "observed.csv"
+    file.write_text(text, encoding="utf-8")
+    seen = read_outputs(file, MODEL)
+    assert re.search(says, seen.description), seen.description
+    frame = pd.read_csv(file, sep=";" if ";" in text else ",", decimal="," if ";" in text else ".", dtype={0: str})
+    for run in (
+        seen.runs[""],
+        observations_of(frame, MODEL),
+        observations_of(frame.set_index(frame.columns[0]), MODEL),
+    ):
+        np.testing.assert_array_equal(np.asarray(run.states)[:, :2], RIGHT)
+        assert run.times.tolist() == ([1, 2, 4] if "w4" in text else [1, 2])
+
+
+def test_waves_are_numbered_unless_steps_have_a_length(tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    file.write_text("name,2024-01-31,2024-02-29,2024-03-31\n001,1,2,3\n", encoding="utf-8")
+    assert read_outputs(file, MODEL, "1 day").runs[""].times.tolist() == [1, 30, 61]
+    with pytest.raises(
+        pp.errors.InvalidInputError, match=r"steps of 30 days.*a step of 1 day fits.*'wave' numbers them"
+    ):
+        read_outputs(file, MODEL, "30 days")
+    assert read_outputs(file, MODEL, "wave").runs[""].times.tolist() == [1, 2, 3]
+    # The same dates in rows.
+    file.write_text("date,001\n2024-01-31,1\n2024-02-29,2\n2024-03-31,3\n", encoding="utf-8")
+    seen = read_outputs(file, MODEL, "wave")
+    assert seen.runs[""].times.tolist() == [1, 2, 3]
+    assert seen.description.endswith("3 times, numbered in their order, 2024-01-31 is step 1")
+    file.write_text("name,w1,w2\n001,1,2\n", encoding="utf-8")
+    with pytest.raises(pp.errors.InvalidInputError, match="all times must be dates if one is"):
+        read_outputs(file, MODEL, "1 day")
+
+
+def test_an_index_of_rows_is_nobody(tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    for text in (
+        ",time,001,002,003\n0,1,0.1,0.2,0.3\n1,2,,0.5,0.6\n",
+        "Unnamed: 0" + re.sub(r"\n(?=\d)", "\n7,", tidy(",time,agent,public")),
+    ):
+        file.write_text(text, encoding="utf-8")
+        np.testing.assert_array_equal(np.asarray(pp.Trajectory.from_csv(file, MODEL).states), RIGHT)
+        frame = pd.read_csv(file, dtype={"agent": str})
+        np.testing.assert_array_equal(np.asarray(pp.Trajectory.from_dataframe(frame, MODEL).states), RIGHT)
+
+
+def test_waves_have_topics(tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    file.write_text("name,topic,w1,w2\n001,tax,0.1,0.2\n001,rent,0.3,0.4\n", encoding="utf-8")
+    runs = read_outputs(file, MODEL).runs
+    assert {topic: np.asarray(run.states).ravel().tolist() for topic, run in runs.items()} == {
+        "tax": [0.1, 0.2],
+        "rent": [0.3, 0.4],
+    }
+
+
+def test_without_a_network_all_but_keys_and_an_index_are_agents(tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    for text in (",time,ann,bob\n0,1,1,3\n1,2,2,4\n", "name,w1,w2\nann,1,2\nbob,3,4\n", ",w1,w2\nann,1,2\nbob,3,4\n"):
+        file.write_text(text, encoding="utf-8")
+        run, words = read_observations(file)
+        assert run.model.network.labels == ("ann", "bob")
+        assert np.asarray(run.states).tolist() == [[[1, 3], [2, 4]]]
+        assert ("a column for each of 2 agents, 'ann', 'bob'" in words) == ("time" in text)
+        assert observations_of(pd.read_csv(file)).model.network.labels == ("ann", "bob")
+
+
 REFUSED = {
+    "two questions": (
+        "name,trust1,time1,answer1,time2,answer2\n001,1,2,3,4,5\n",
+        ["'time1' and 'answer1'", "one question"],
+    ),
+    "numbers with gaps": ("name,0,30,92\n001,1,2,3\n", ["without gaps", "'0', '30', '92'", "wave1"]),
+    "a wave twice": ("name,w1,W1\n001,1,2\n", ["waves must differ", "'W1' again"]),
+    "a person twice": ("name,w1,w2\n001,1,2\n001,1,2\n", ["one output at a time", "row 2, 3"]),
+    "a stranger": ("name,w1,w2\n001,1,2\n009,1,2\n", ["'009' in row 3"]),
+    "questions": ("name,q1,q2\n001,1,2\n", ["column 'time'", "wave1"]),
+    "agents or waves": (",001,002\n001,1,2\n", ["columns are agents or waves", "'001', '002'", "a column 'time'"]),
+    "months without signs": ("time,001\n202312,1\n202401,2\n", ["dates without signs", "202312"]),
     "whose": ("time,reading\n1,0.1\n", ["'reading'"]),
     "which": ("time,agent,before,after\n1,001,0.1,0.2\n", ["'before', 'after'", "public"]),
     "two names": ("time,one,other,public\n1,001,002,0.1\n", ["'one', 'other'", "agent"]),

@@ -96,6 +96,13 @@ REFUSED: dict[str, tuple[str, str, str, list[str]]] = {
     "too many": ("opinion\n1\n2\n3\n4\n", RING, "", ["3", "4 rows"]),
     "counted from 1": ("id,opinion\n1,1\n2,2\n3,3\n", RING, "", ["no row for 0", "rows for others: '3'", "from 0"]),
     "others among numbers": ("id,opinion\n0,1\n1,2\n2,3\n3,3\n", RING, "", ["rows for others: '3'"]),
+    "numbered in another order": (
+        "no,opinion\n2,1\n3,2\n1,3\n",
+        RING,
+        "",
+        ["order of agents", "'no'", "sort the rows"],
+    ),
+    "an index in another order": (",opinion\n1,1\n0,2\n2,3\n", RING, "", ["order of agents", "sort the rows"]),
     "by chance": ("rank,opinion\n2,1\n0,2\n1,3\n", RING, "", ["'rank'", "by ="]),
     "more fields than names": ("name,opinion\nann,0,1\nbob,0,2\ncat,0,3\n", "", "", ["line 2", "3 fields"]),
     "ids of another form": (

@@ -9,6 +9,8 @@ import typer
 
 from peerpressure.cli.estimates import (
     HELP,
+    NETWORK,
+    Agents,
     Answers,
     Directed,
     MeasurementNoise,
@@ -19,6 +21,7 @@ from peerpressure.cli.estimates import (
     check_out,
     in_own_words,
     is_folder,
+    network_of,
     observation_of,
     study_of_tables,
     write_estimates,
@@ -38,15 +41,14 @@ Start: TypeAlias = Literal["hidden", "public"]
 def compare(
     context: typer.Context,
     answers: Answers,
-    network: Annotated[
-        Path | None, typer.Option(help="File of edges or a graph; without it, only models without neighbours.")
-    ] = None,
+    network: Annotated[Path | None, typer.Option(help=f"{NETWORK} Without it, only models without neighbours.")] = None,
     rival: Annotated[
         list[str] | None, typer.Option(help="none, constant, linear and others, also several; all if left out.")
     ] = None,
     start: Annotated[
         Start, typer.Option(help="Whether the first row answers to a hidden start, or is the public start itself.")
     ] = "hidden",
+    agents: Agents = None,
     directed: Directed = False,
     rounding: Rounding = 0.0,
     scale: Scale = None,
@@ -65,7 +67,8 @@ def compare(
     Every model explains the same answers: all but the first ones, given these. The output begins with the answer in
     sentences, then lists the models with their weights. Models that fit badly are said to, even where they are best.
 
-    Missing answers are left empty. Times count steps; dates become steps with --step. Three rows are the least.
+    The first line tells how the table was read. Missing answers are left empty. Times count steps; dates become steps
+    with --step. Three rows are the least.
 
     Answers on a scale, rounded answers and answers with errors of measurement need --scale, --rounding or
     --measurement-noise: taken as exact, they make peer pressure look weaker than it is. This takes
@@ -78,21 +81,23 @@ def compare(
     with progress_line() as show_stage, listing_problems():
         from peerpressure.comparison import compare as compare_models
         from peerpressure.comparison.page import estimates_of
-        from peerpressure.networks import read_network
+        from peerpressure.recovery import read_observations
 
         look = observation_of(rounding, scale)
+        if agents is not None and network is None:
+            rule, remedy = "a table of agents completes a network", "add --network, or leave --agents out"
+            raise InvalidInputError(message(rule, got=f"--agents {agents} alone", remedy=remedy))
         show_stage("reading")
-        graph = None if network is None else read_network(network, directed=directed or None)
+        graph = None if network is None else network_of(network, agents, directed=directed)
+        seen, words = read_observations(answers, graph, step, origin)
         show_stage("comparing models")
         comparison = compare_models(
-            answers,
+            seen,
             graph,
             rival,
             start=start,
             observation=look,
             measurement_noise=measurement_noise,
-            step=step,
-            origin=origin,
         )
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
         estimates = in_own_words(estimates_of(comparison, drawn=out is not None and is_folder(out)), compare)
@@ -105,8 +110,9 @@ def compare(
             show_stage("drawing")
             comparison.report(report)
     if as_json:
-        print_json(estimates.answer)
+        print_json({"outputs": f"{answers}, {words}", **estimates.answer})
         return
+    show(f"{answers}: {words}")
     _print(comparison, estimates)
     for written in filter(None, (out, report)):
         show(f"written to {written}")

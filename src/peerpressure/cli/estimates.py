@@ -18,13 +18,16 @@ from peerpressure.files import declare_output, declared_inputs, expanded, table_
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from peerpressure.networks import Network
+    from peerpressure.networks import Network, TemporalNetwork
     from peerpressure.recovery import Observation
     from peerpressure.report.estimates import Estimates
     from peerpressure.report.folder import Study
     from peerpressure.report.store import Content
 
-TABLE = "Table with columns time, agent, public; or time and one column for each agent; or the run.nc of a run."
+TABLE = (
+    "Table with columns time, agent, public; or time and one column for each agent; or agent and one column for each "
+    "wave; or the run.nc of a run."
+)
 AGENTS = "the agents of the network and their degrees"
 HELP = "or, if the name has no suffix, a results folder."  # the end of the help of --out
 
@@ -41,6 +44,13 @@ Answers: TypeAlias = Annotated[Path, typer.Argument(metavar="ANSWERS", help=TABL
 Directed: TypeAlias = Annotated[
     bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
 ]
+Agents: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Table of all agents, if some of them have no ties and the network is a list of edges."),
+]
+NETWORK = (
+    "File of edges, a matrix or a graph; a list of edges with a column time has the edges of each wave, until the next."
+)
 Rounding: TypeAlias = Annotated[float, typer.Option(help="Spacing of rounded answers; 0 for exact ones.")]
 Scale: TypeAlias = Annotated[
     str | None, typer.Option(help="First and last point of the scale of answers, such as 1:5 for five points.")
@@ -49,7 +59,8 @@ MeasurementNoise: TypeAlias = Annotated[
     bool, typer.Option("--measurement-noise", help="Answers have errors of unknown size, to which nobody responds.")
 ]
 Step: TypeAlias = Annotated[
-    str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates or Unix times.")
+    str | None,
+    typer.Option(help="Length of a step, such as '1 day', if times are dates; or 'wave', which numbers them."),
 ]
 Origin: TypeAlias = Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")]
 
@@ -59,6 +70,13 @@ def observation_of(rounding: float, scale: str | None) -> Observation:
     from peerpressure.recovery import Observation
 
     return Observation(rounding=rounding, scale=None if scale is None else _ends_of(scale))
+
+
+def network_of(file: Path, agents: Path | None, *, directed: bool) -> Network | TemporalNetwork:
+    """Return the network in a file, with the agents of a table if there is one."""
+    from peerpressure.networks import read_labels, read_waves
+
+    return read_waves(file, labels=None if agents is None else read_labels(agents), directed=directed or None)
 
 
 def check_out(out: Path | None, command: str) -> None:
@@ -108,7 +126,7 @@ def show_parts(parts: Iterable[Table | str], command: Callable[..., None]) -> No
     show(*(in_words_of(part, options) if isinstance(part, str) else part for part in parts))
 
 
-def study_of_tables(context: typer.Context, answers: Path, network: Network | None) -> Study:
+def study_of_tables(context: typer.Context, answers: Path, network: Network | TemporalNetwork | None) -> Study:
     """Return the study of a command that takes a table of answers, and a network or none, but no scenario."""
     from peerpressure.report.folder import FOLDER, Study, keep_as
 

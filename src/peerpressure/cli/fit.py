@@ -9,6 +9,8 @@ import typer
 
 from peerpressure.cli.estimates import (
     HELP,
+    NETWORK,
+    Agents,
     Answers,
     Directed,
     MeasurementNoise,
@@ -18,6 +20,7 @@ from peerpressure.cli.estimates import (
     Step,
     check_out,
     in_own_words,
+    network_of,
     observation_of,
     study_of_tables,
     write_estimates,
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from peerpressure.model import Model
-    from peerpressure.networks import Network
+    from peerpressure.networks import Network, TemporalNetwork
     from peerpressure.recovery import LikelihoodFit
     from peerpressure.report.estimates import Estimates
 
@@ -39,7 +42,7 @@ SHOWN = 30  # rows in the terminal; --out and --json have all of them
 def fit(
     context: typer.Context,
     answers: Answers,
-    network: Annotated[Path, typer.Option(help="File of edges or a graph.")],
+    network: Annotated[Path, typer.Option(help=NETWORK)],
     unknown: Annotated[
         list[str] | None,
         typer.Option(help="std, constant, slope, exponent, pressure, adaptation and others; std and constant if none."),
@@ -47,6 +50,7 @@ def fit(
     pressure: Annotated[
         str | None, typer.Option(help="Peer pressure where it is known, a number or a formula in t: 1.5, 0.5*t.")
     ] = None,
+    agents: Agents = None,
     directed: Directed = False,
     rounding: Rounding = 0.0,
     scale: Scale = None,
@@ -71,16 +75,16 @@ def fit(
     """
     with progress_line() as show_stage, listing_problems():
         from peerpressure.measures import read_outputs
-        from peerpressure.networks import read_network
         from peerpressure.recovery import fit as fit_model
 
         check_out(out, "fit")
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise
         look = observation_of(rounding, scale)
         show_stage("reading")
-        graph = read_network(network, directed=directed or None)
+        graph = network_of(network, agents, directed=directed)
         model = _model(graph, pressure, names)
-        runs = read_outputs(answers, model, step, origin).runs
+        seen = read_outputs(answers, model, step, origin)
+        runs = seen.runs
         if len(runs) > 1:
             rule, got = "parameters are fitted to one topic", ", ".join(map(repr, runs))
             raise InvalidInputError(message(rule, got=got, remedy="pass a table of one topic"))
@@ -94,14 +98,15 @@ def fit(
 
             write_estimates(estimates, out, study_of_tables(context, answers, graph), network_files(graph))
     if as_json:
-        print_json(estimates.answer)
+        print_json({"outputs": f"{answers}, {seen.description}", **estimates.answer})
         return
+    show(f"{answers}: {seen.description}")
     _print(fitted, estimates, table)
     if out is not None:
         show(f"written to {out}")
 
 
-def _model(network: Network, pressure: str | None, unknown: list[str]) -> Model:
+def _model(network: Network | TemporalNetwork, pressure: str | None, unknown: list[str]) -> Model:
     """Return the model whose unknown parameters are fitted; its own values of these are not used."""
     from peerpressure.model import Model
     from peerpressure.noise import Gaussian

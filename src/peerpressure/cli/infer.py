@@ -10,6 +10,8 @@ import typer
 from peerpressure.cli.estimates import (
     HELP,
     Answers,
+    Origin,
+    Step,
     check_out,
     in_own_words,
     show_parts,
@@ -35,6 +37,8 @@ def infer(
     signed: Annotated[
         bool, typer.Option("--signed", help="Weights may be negative: agents move away from those whom they distrust.")
     ] = False,
+    step: Step = None,
+    origin: Origin = None,
     out: Annotated[
         Path | None, typer.Option(help=f"Also write the edges to this .csv or .parquet file; {HELP}")
     ] = None,
@@ -43,23 +47,26 @@ def infer(
     """Infer who listens to whom from public opinions alone.
 
     Peer pressure must be known; network, stubbornness, hidden opinions and the size of the noise need not be. Missing
-    answers are left empty. Weights have standard errors and confidences, and the notes say what to doubt.
+    answers are left empty. The first line of the output tells how the table was read. Weights have standard errors and
+    confidences, and the notes say what to doubt.
 
     Example: peerpressure infer answers.csv --pressure 1.5 --out edges.csv
     """
     with progress_line() as show_stage, listing_problems():
-        from peerpressure.recovery import infer_network
+        from peerpressure.recovery import infer_network, read_observations
 
         check_out(out, "infer")
         show_stage("inferring")
-        answer = inferred("", infer_network(answers, pressure, std=std, symmetric=symmetric, signed=signed))
+        seen, words = read_observations(answers, step=step, origin=origin)
+        answer = inferred("", infer_network(seen, pressure, std=std, symmetric=symmetric, signed=signed))
         estimates = in_own_words(estimates_of([answer]), infer)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
             write_estimates(estimates, out, study_of_tables(context, answers, None), {})
     if as_json:
-        print_json(estimates.answer)
+        print_json({"outputs": f"{answers}, {words}", **estimates.answer})
         return
+    show(f"{answers}: {words}")
     show_parts(answer.parts, infer)
     if out is not None:
         show(f"written to {out}")

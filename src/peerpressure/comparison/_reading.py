@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import naming
 from peerpressure.model import Model
-from peerpressure.networks import Network, TemporalNetwork, read_network
-from peerpressure.parameters import composed
-from peerpressure.recovery import Observation, observations_of
+from peerpressure.networks import Network, TemporalNetwork, read_waves
+from peerpressure.recovery import Observation, read_observations
 from peerpressure.recovery.panel import Errors, Panel, answers_on, panel
 from peerpressure.step import Array
-from peerpressure.storage import KEYS
-from peerpressure.tables import places_in, read_table
 from peerpressure.trajectory import Trajectory
 
 Graph: TypeAlias = Network | TemporalNetwork
@@ -41,7 +36,7 @@ def network_of(network: object) -> Graph | None:
     if network is None or isinstance(network, Graph):
         return network
     if isinstance(network, (str, os.PathLike)):
-        return read_network(network)
+        return read_waves(network)
     remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
     rule = "the network must be a Network, a TemporalNetwork or the path of a file"
     raise InvalidInputError(message(rule, got=type(network).__name__, remedy=remedy))
@@ -58,13 +53,18 @@ def panel_of(
     origin: object = None,
 ) -> tuple[Panel, tuple[str, ...]]:
     """Return the record of data on a network, and remarks on how it was read."""
-    graph = Network(np.zeros((len(labels := _labels(data)),) * 2), labels) if network is None else network
+    graph, read = network, None
+    if graph is None:
+        # Data that name their agents are read once.
+        read = read_observations(data, None, step, origin)
+        labels = read[0].model.network.labels
+        graph = Network(np.zeros((len(labels), len(labels))), labels)
     model = Model(graph, np.zeros(graph.n), _per_agent(stubbornness))
     if model.keeps:
         rule = "isolated agents of a temporal network must show their own opinions in a comparison"
         remedy = "pass network.aggregate, or a temporal network with isolated='own'"
         raise InvalidInputError(message(rule, got="isolated='keep'", remedy=remedy))
-    run = _run(data, model, step, origin)
+    run, _ = read or read_observations(data, model, step, origin)
     times, states = _rows(run, model)
     notes: tuple[str, ...] = ()
     if not public_start and times[0] == 0:
@@ -102,14 +102,6 @@ def _per_agent(stubbornness: float | ArrayLike) -> Any:
     return stubbornness if isinstance(stubbornness, Mapping) or np.ndim(stubbornness) == 0 else np.asarray(stubbornness)
 
 
-def _run(data: Any, model: Model, step: str | None, origin: object) -> Trajectory:
-    if step is None and origin is None:
-        return observations_of(data, model)
-    if isinstance(data, (str, os.PathLike)):
-        return Trajectory.from_csv(Path(data), model, step, origin)
-    return Trajectory.from_dataframe(data, model, step, origin)
-
-
 def _rows(run: Trajectory, model: Model) -> tuple[NDArray[np.int64], Array]:
     """Return the steps and the answers of all agents, (T, n), of the only replicate."""
     if run.states is None:
@@ -128,30 +120,3 @@ def _rows(run: Trajectory, model: Model) -> tuple[NDArray[np.int64], Array]:
     states = np.full((times.size, model.n), np.nan)
     states[:, run.agents] = run.states[0]
     return times.astype(np.int64), states
-
-
-def _labels(data: Any) -> list[Any]:
-    """Return the agents that data have, where no network names them."""
-    if isinstance(data, Trajectory):
-        return list(data.model.network.labels)
-    if isinstance(data, np.ndarray) and data.ndim in (2, 3):
-        return list(range(data.shape[-1]))
-    if isinstance(data, (str, os.PathLike)) and Path(data).suffix.lower() not in (".nc", ".npz"):
-        with naming(Path(data), "a file of outputs"):
-            table = read_table(Path(data)).headed()
-            table.check_rows()
-        return _named(list(table.heading or ()), lambda k: list(table.column(k)))
-    columns = getattr(data, "columns", None)
-    if columns is None:
-        rule, remedy = "data must name their agents where no network does", "pass a data frame, or a network"
-        raise InvalidInputError(message(rule, got=type(data).__name__, remedy=remedy))
-    return _named([str(name) for name in columns], lambda k: data.iloc[:, k].tolist())
-
-
-def _named(heading: list[str], column: Any) -> list[Any]:
-    """Return the labels in a column of agents, or those that the columns beside the keys are named by."""
-    places = places_in(heading, (*KEYS, "agent", "public"), letters=True)
-    if {"agent", "public"} <= places.keys():
-        return list(dict.fromkeys(column(places["agent"])))
-    taken = {place for role, place in places.items() if role in KEYS}
-    return [composed(name) for k, name in enumerate(heading) if k not in taken]

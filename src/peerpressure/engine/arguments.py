@@ -129,7 +129,8 @@ class Changes(NamedTuple):
     """How the network changes during the clock's steps.
 
     Interval k, of one unchanging network, begins before step ``intervals[k]`` (counted from 0) by setting the weights
-    of pairs ``cuts[k]``…``cuts[k + 1]``−1; the last entry of ``intervals`` is the number of steps.
+    that the rows ``sources`` have for the columns ``targets``, from ``cuts[k]`` to ``cuts[k + 1]``−1; the last entry of
+    ``intervals`` is the number of steps.
     """
 
     intervals: NDArray[np.int64]

@@ -28,7 +28,7 @@ from peerpressure.noise import AR1, Frozen
 BLOCK_OBJECTS = 3_600  # bytes of a block's objects, alignment included; measured, with a margin
 BUFFERS = 250_000  # bytes of the buffers of a call
 STEP_BYTES = 150  # of the numbers that are read for a step of a segment
-EVENT_BYTES = 100  # of a change of the network in a segment
+EVENT_BYTES = 150  # of a change of the network in a segment, which is one of two rows
 # Coefficients of the terms of a Taylor series for an agent.
 SERIES_BYTES = 400
 # Bytes for a number that SciPy draws: its share, its quantile, and copies of either that SciPy makes.

@@ -93,6 +93,9 @@ def run(
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
+    if plan.model.temporal_network is not None and plan.model.network.directed:
+        rule, got = "temporal networks on the accelerator are undirected", repr(plan.model.temporal_network)
+        raise PeerPressureError(message(rule, got=got, remedy="use device='cpu'"))
     result = _empty_result(plan)
     shares = [
         Share(number, plan, rows, (start, memory, hidden_state), result)

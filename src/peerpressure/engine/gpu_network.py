@@ -74,7 +74,7 @@ class DeviceNetwork:
         if temporal is not None:
             from peerpressure.engine.temporal import EventArrays
 
-            self.events = EventArrays(temporal, plan.dtype, plan.pace)
+            self.events = EventArrays(temporal, plan.dtype, plan.pace, paired=True)
             return
         self._place(cupy.arange(plan.model.n, dtype=np.uint32), write_degrees=False)
         del self.all_starts, self.all_columns, self.all_weights

@@ -226,10 +226,17 @@ def _part_of_temporal_network(network: TemporalNetwork | None, places: Neighbour
     if network is None:
         return None
     own = [(end >= places.first) & (end < places.last) for end in (network.sources, network.targets)]
-    kept = own[0] | own[1]
+    # Who only is listened to has no row that changes.
+    kept = own[0] if network.directed else own[0] | own[1]
     sources, targets = (places.places(end[kept]) for end in (network.sources, network.targets))
     events = network.event_times[kept], sources, targets, network.weights[kept]
-    return TemporalNetwork(*events, n=places.numbers.size, period=network.period, isolated=network.isolated)
+    return TemporalNetwork(
+        *events,
+        n=places.numbers.size,
+        period=network.period,
+        isolated=network.isolated,
+        directed=network.directed,
+    )
 
 
 class _Exchange:

@@ -58,10 +58,14 @@ def no_changes(steps: int, dtype: np.dtype[Any]) -> Changes:
 class EventArrays:
     """A temporal network's changes in the order of a run, repeated if they are periodic.
 
-    ``pace`` is the length of a step of the run: 1 in discrete time, and at most that in continuous time.
+    A change is one of a row; edges of undirected networks, whose changes are those of two rows, are ``paired`` if the
+    reader makes both from one. ``pace`` is the length of a step of the run: 1 in discrete time, and at most that in
+    continuous time.
     """
 
-    def __init__(self, network: TemporalNetwork, dtype: np.dtype[Any], pace: float = 1.0) -> None:
+    def __init__(
+        self, network: TemporalNetwork, dtype: np.dtype[Any], pace: float = 1.0, *, paired: bool = False
+    ) -> None:
         self.network = network
         self.dtype = dtype
         self.pace = pace
@@ -74,6 +78,10 @@ class EventArrays:
             back = _difference(network)
             times = np.concatenate([times, np.full(back[0].size, network.period + 1)])
             parts = [np.concatenate(pair) for pair in zip(parts, back, strict=True)]
+        if not (paired or network.directed):
+            i, j, weights = parts
+            parts = [np.stack([i, j], 1).ravel(), np.stack([j, i], 1).ravel(), np.repeat(weights, 2)]
+            times = np.repeat(times, 2)
         self.times, self.parts = times, parts
 
     def between(self, begin: int, end: int) -> Changes:
@@ -188,13 +196,10 @@ def add_up_all(graph: Graph, degrees: NDArray[Any]) -> None:
 def apply_changes(graph: Graph, degrees: NDArray[Any], changes: Changes, begin: int, end: int) -> None:
     """Make changes begin…end−1 of the graph and of the agents' degrees."""
     for e in range(begin, end):
-        i, j, weight = changes.sources[e], changes.targets[e], changes.weights[e]
-        _set_weight(graph, i, j, weight)
-        _set_weight(graph, j, i, weight)
+        _set_weight(graph, changes.sources[e], changes.targets[e], changes.weights[e])
     # Degrees are summed after all changes, since an agent may occur in several of them.
     for e in range(begin, end):
         _add_up(graph, changes.sources[e], degrees)
-        _add_up(graph, changes.targets[e], degrees)
 
 
 @njit(error_model="numpy")

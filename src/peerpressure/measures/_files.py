@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from peerpressure.dates import is_calendar
 from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
 from peerpressure.files import declared_inputs, naming
 from peerpressure.provenance import MAX_COPY
@@ -99,7 +100,7 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
         return ObservedOutputs({"": observations_of(path, system)}, "a stored run")
     model, length = system.model, system.step if system.is_continuous else None
     with naming(path, "a file of outputs"):
-        frame, words = read_frame(path, model)
+        frame, words = read_frame(path, model, calendar=is_calendar(step))
         if length is not None and step is None:
             frame = multiples(frame, length)
         frame, clock = on_steps(frame, step, origin)

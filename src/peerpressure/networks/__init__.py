@@ -8,6 +8,8 @@ _INTERNAL = (
     "JointConnectivity",
     "NetworkLaw",
     "limit_components",
+    "read_labels",
+    "read_waves",
     "shortest_window",
 )
 __getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

@@ -33,7 +33,9 @@ from ._readers import (
     describe_network_file as describe_network_file,
     read_contacts as read_contacts,
     read_events as read_events,
+    read_labels as read_labels,
     read_network as read_network,
+    read_waves as read_waves,
 )
 from ._temporal import TemporalNetwork as TemporalNetwork
 from ._temporal_generators import (

@@ -242,7 +242,7 @@ def known_lines(file: Path) -> Lines | None:
     if alone or len(rest) != 2:
         return None
     lines, (first, second) = [*range(1, len(rows) + 1)], ends
-    return Lines(lines, when, first, second, None, rest, "", inferred=False, dated=False)
+    return Lines(lines, when, first, second, None, rest, "", dated=False)
 
 
 def _folder() -> Path:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from peerpressure.dates import is_date
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.networks.validation import Label, described_repeats
-from peerpressure.tables import ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in
+from peerpressure.tables import INDEX, ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in, plain_name
 
 ENDS = ("source", "target")
 ROLES = (*ENDS, "weight")
@@ -22,10 +22,15 @@ ROLES = (*ENDS, "weight")
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 # As pandas writes whole numbers in a column that had a gap: 1.0 means 1.
 FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
-# Columns that number the rows of a data frame: without a name in its file, and as pandas names it later.
-INDEX = ("", "unnamed: 0", "__index_level_0__")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
+# Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
+KINDS = ("type", "directed", "isdirected")
+ONE_WAY = {
+    **dict.fromkeys(("directed", "true", "1", "yes"), True),
+    **dict.fromkeys(("undirected", "false", "0", "no"), False),
+}
+SIGNS = ("sign", "signs", "polarity", "valence")
 NUMBERED = re.compile(r"(?:node|id|name|person|agent)[12ab]")  # names of columns that agents often have as well
 
 
@@ -51,8 +56,10 @@ class EdgeList:
             before = before if directed else min(before, seen.get(pair[::-1], k))
             if self.weights[before] != self.weights[k]:
                 raise self._conflict(before, k)
-        if not directed:
-            _check_directions(self.table, self.sources, self.targets)
+        column = _kind_column(self.table.heading or ())
+        if column is not None:
+            kinds = self.table.column(column)
+            _check_directions(kinds, self.sources, self.targets, self.table, directed=directed)
 
     def _conflict(self, first: int, second: int) -> NetworkError:
         rows, weights = self.table.rows, self.weights
@@ -128,14 +135,11 @@ def _check_first_line(ends: Sequence[Sequence[str]]) -> None:
 
 def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
     """Return sources, targets and weights, if any, of a data frame; columns are identified as in a file."""
-    width = frame.shape[1]
-    # The first rows suffice to identify columns.
-    texts = [[cell_text(value) for value in frame.iloc[:SAMPLE, k].tolist()] for k in range(width)]
-    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*texts, strict=True), start=1)]
+    table = frame_table(frame, "an edge")
     # pandas numbers columns that have no names.
-    unnamed = list(frame.columns) == list(range(width)) and width in (2, 3)
-    table = TextTable(rows, "", "an edge", heading=None if unnamed else tuple(map(str, frame.columns)), unit="row")
-    if not rows:
+    if list(frame.columns) == list(range(table.width)) and table.width in (2, 3):
+        table = replace(table, heading=None)
+    if not table.rows:
         raise NetworkError(message("a data frame of edges must hold some", got="no rows", remedy=REMEDY))
     try:
         places = edge_places(table, remedy="rename it weight, or drop it")
@@ -148,10 +152,17 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
         raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
     sources, targets = (end.tolist() for end in ends)
     _check_frame_headings(frame, sources, table)
-    kinds = [name for name in frame.columns if str(name).casefold() == "type"]
-    if kinds and not directed:
-        _check_reverse(frame[kinds[0]].astype(str).str.casefold().tolist(), sources, targets, table)
+    column = _kind_column(table.heading or ())
+    if column is not None:
+        _check_directions(list(map(cell_text, frame.iloc[:, column])), sources, targets, table, directed=directed)
     return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
+
+
+def frame_table(frame: Any, what: str) -> TextTable:
+    """Return the first rows of a data frame, which suffice to identify its columns."""
+    texts = [[cell_text(value) for value in frame.iloc[:SAMPLE, k].tolist()] for k in range(frame.shape[1])]
+    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*texts, strict=True), start=1)]
+    return TextTable(rows, "", what, heading=tuple(map(str, frame.columns)), unit="row")
 
 
 def _check_frame_headings(frame: Any, sources: Sequence[Label], table: TextTable) -> None:
@@ -183,8 +194,23 @@ def with_heading(table: TextTable) -> TextTable:
     # Lists with spaces that this package writes have the names in a comment.
     # Only a comment with as many words as the table has columns can be its heading.
     if len(table.note) == table.width and _names_ends(table.note):
+        _check_one_heading(table)
         return replace(table, heading=table.note)
     return table.headed() if _is_heading(table) else table
+
+
+def _check_one_heading(table: TextTable) -> None:
+    """Raise if the first row below a heading in a comment is a heading itself."""
+    first, *others = table.rows
+    names = first.fields[:2]
+    # Names of columns may be agents, too, but these mostly have several edges.
+    agents = {text for row in others for text in row.fields[:2]}
+    usual = [text for text in map(str.casefold, names) if not NUMBERED.fullmatch(text)]
+    known = any(text in NAMES[role] for text in usual for role in NAMES)
+    if known and agents.isdisjoint(names):
+        rule = f"it must be clear whether line {first.line} is a heading"
+        got = f"{' and '.join(map(repr, names))} below a comment with names of columns"
+        raise _format_error(rule, got, "remove the comment if it is one, and else name columns in a line of their own")
 
 
 def has_end_names(names: Sequence[str]) -> bool:
@@ -224,7 +250,7 @@ def _is_heading(table: TextTable) -> bool:
 
 def _check_numbered(names: Sequence[str], ends: Collection[str]) -> None:
     """Raise if names such as agent1 may be those of columns or of agents."""
-    both = [name for name in names if name in ends and NUMBERED.fullmatch(re.sub(r"\W|_", "", name.casefold()))]
+    both = [name for name in names if name in ends and NUMBERED.fullmatch(plain_name(name))]
     if both:
         rule, got = "it must be clear whether line 1 is a heading", f"{both[0]!r}, which is an agent below"
         raise _format_error(rule, got, "name the columns source and target, in a line of their own")
@@ -246,12 +272,13 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
         places |= {} if weight is None else {"weight": table.find(weight)}
     if not {*ENDS} <= places.keys():
         places = _places_in_order(table, places, weight)
-    # Gephi adds an id to every edge, which is not a weight.
-    unknown = [
-        k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() not in ("id", *INDEX)
-    ]
-    doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
-    if weight == "weight" and "weight" not in places and doubtful:
+    signs = [table.heading[k] for k in range(table.width) if plain_name(table.heading[k]) in SIGNS]
+    if weight == "weight" and signs:
+        rule = "weights must have the signs of edges themselves"
+        own = "drop the column" if remedy else "leave weights out with weight=None (weighted = false in a scenario)"
+        raise _format_error(rule, f"a column {signs[0]!r}", f"write weights such as -1 with signed=True, or {own}")
+    doubtful = [] if "weight" in places else _doubtful_weights(table, places)
+    if weight == "weight" and doubtful:
         rule = "a column of numbers in an edge list must be called weight if it is one"
         own = (
             f"rename it weight, name it with weight={doubtful[0]!r}, or leave weights out with weight=None "
@@ -259,6 +286,19 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
         )
         raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy or own)
     return places
+
+
+def _doubtful_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
+    """Return the names of columns without a role that have numbers, if only in some rows."""
+    # Gephi adds an id to every edge, which is not a weight.
+    names = table.heading or ()
+    rest = [k for k in range(table.width) if k not in places.values()]
+    known = {*KINDS, "id"}
+    return [
+        names[k]
+        for k in rest
+        if names[k].casefold() not in INDEX and plain_name(names[k]) not in known and table.has_quantities(k)
+    ]
 
 
 def _places_without_names(table: TextTable, weight: str | None) -> dict[str, int]:
@@ -326,24 +366,25 @@ def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bo
         raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
 
 
-def _check_directions(table: TextTable, sources: Sequence[Label], targets: Sequence[Label]) -> None:
-    """Raise if a column ``Type``, as Gephi writes it, makes an edge directed and its reverse is missing."""
-    names = [name.casefold() for name in table.heading or ()]
-    if "type" not in names:
-        return
-    kinds = [kind.casefold() for kind in table.column(names.index("type"))]
-    _check_reverse(kinds, sources, targets, table)
+def _kind_column(names: Sequence[str]) -> int | None:
+    return next((k for k, name in enumerate(names) if plain_name(name) in KINDS), None)
 
 
-def _check_reverse(kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable) -> None:
+def _check_directions(
+    kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable, *, directed: bool
+) -> None:
+    """Raise if an edge is said to go one way where edges go both ways, or the reverse, and has no reverse."""
     # The reverse direction may come anywhere.
     pairs = set(zip(sources, targets, strict=True))
     for k, (kind, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
-        if kind == "directed" and (b, a) not in pairs:
+        one_way = ONE_WAY.get(kind.casefold().removesuffix(".0"))
+        if one_way is not None and one_way != directed and (b, a) not in pairs:
             remedy = "read it with directed=True, or set the type to Undirected if both listen to each other"
+            if directed:
+                remedy = "list it in both directions, or read it without directed=True"
             place = f"{table.unit} {table.rows[k].line if table.unit == 'line' else k + 1}"
-            rule, got = f"{place}: edges must go both ways", f"one from {a!r} to {b!r} only"
-            raise NetworkError(message(rule, got=got, remedy=remedy))
+            rule = f"{place}: edges must go both ways" + (" where they are undirected" if directed else "")
+            raise NetworkError(message(rule, got=f"one from {a!r} to {b!r} only", remedy=remedy))
 
 
 def _line_error(row: Row, rule: str, got: object, remedy: str) -> NetworkError:
@@ -363,9 +404,6 @@ EVENT_ORDERS: dict[int, tuple[tuple[str, ...], ...]] = {
     4: (EVENT_ROLES, ("source", "target", "time", "weight"), ("source", "target", "weight", "time")),
 }
 EVENT_REMEDY = "write time, source, target and, if any, weight, or say what the columns are with columns=(...)"
-SHARED_TIMES = 0.01  # times that may also be agents, as a share of all times
-EPOCH = (1e8, 1e13)  # Unix times from 1973 on, in seconds or milliseconds
-MANY_LINES = 10  # lines from which on being sorted is no accident
 UNCLEAR = (
     "add a heading such as time,source,target, or say what the columns are, for instance with "
     "columns = ['source', 'target', 'time']"
@@ -377,8 +415,7 @@ Places: TypeAlias = dict[str, int]
 class Lines:
     """Columns of a file, with the numbers of its lines.
 
-    ``read_as`` states how the file was read, and ``inferred`` whether the order of its columns is a conclusion from
-    their numbers, which a user should confirm. ``dated`` is whether times were dates.
+    ``read_as`` states how the file was read, and ``dated`` whether times were dates.
     """
 
     numbers: list[int]
@@ -388,7 +425,6 @@ class Lines:
     weights: NDArray[np.float64] | None
     rest: list[list[str]]
     read_as: str
-    inferred: bool
     dated: bool
 
     @property
@@ -418,7 +454,9 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
         raise _format_error("a list of events must hold some", "none", EVENT_REMEDY)
     _check_widths(table, columns)
     known = given or _named_places(table)
-    places, inferred = (known, False) if known else _likely_places(table)
+    places = known or _only_places(table)
+    if given is None and table.heading is not None:
+        check_event_weights(table, places)
     for row in table.rows:
         # Most lines have no empty field at all, which is found fast.
         if not all(row.fields) and not all(row.fields[k] for k in places.values() if k < len(row.fields)):
@@ -436,9 +474,21 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
         _weights(table, places["weight"]) if "weight" in places else None,
         rest,
         "; ".join([table.description(places), *_without_weights(table, places)]),
-        inferred,
         table.has_dates(places["time"]),
     )
+
+
+def check_event_weights(table: TextTable, places: Places) -> None:
+    """Raise if there are no weights, and a column without a role has numbers, which may be some."""
+    doubtful = [] if "weight" in places else _doubtful_weights(table, places)
+    if doubtful:
+        rule = "a column of numbers in a list of events must be called weight if it is one"
+        roles = {k: role for role, k in places.items()}
+        columns = [roles.get(k, "") for k in range(table.width)]
+        # Only files are read with columns of one's own.
+        own = "" if table.unit == "row" else f", or say what the columns are, here with columns = {columns}"
+        remedy = f"rename it weight if it is one, and else remove it{own}"
+        raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy)
 
 
 def _with_event_heading(table: TextTable) -> TextTable:
@@ -511,31 +561,15 @@ def places_by_name(names: Sequence[str]) -> Places:
     raise _format_error(rule, ", ".join(map(repr, names[:6])), UNCLEAR)
 
 
-def _likely_places(table: TextTable) -> tuple[Places, bool]:
-    """Return the order of columns that their contents allow, and whether numbers were the only evidence for it.
-
-    The evidence: only times and weights are fractions or dates, sources and targets share agents while times are rarely
-    agents, most lists are sorted by time, and times may count the seconds since 1970.
-    """
+def _only_places(table: TextTable) -> Places:
+    """Return the only order of columns that their contents allow: only times and weights are fractions or dates."""
     orders = [dict(zip(order, range(table.width), strict=True)) for order in EVENT_ORDERS[table.width]]
-    own = orders[0]
     # If no order is legal, our own is assumed, and parsing reports the first line that violates it.
-    legal = [order for order in orders if _is_legal(table, order)] or [own]
-    if len(legal) == 1:
-        return legal[0], False
-    separating = [order for order in legal if _separates_times(table, order)]
-    likely = separating or legal
-    if own in likely:
-        # Our own order is documented, so it needs less evidence than another one.
-        passed = [order for order in likely if _is_sorted(table, order)] if len(likely) > 1 else likely
-        if passed == [own]:
-            return own, False
-    else:
-        convincing = [order for order in separating if _is_convincing(table, order, own)]
-        if len(convincing) == 1:
-            return convincing[0], True
-    got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
-    raise _format_error("the order of columns without names must be clear", got, UNCLEAR)
+    legal = [order for order in orders if _is_legal(table, order)] or orders[:1]
+    if len(legal) > 1:
+        got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
+        raise _format_error("the order of columns without names must be clear", got, UNCLEAR)
+    return legal[0]
 
 
 def _is_legal(table: TextTable, places: Places) -> bool:
@@ -555,22 +589,3 @@ def _is_legal(table: TextTable, places: Places) -> bool:
         part = table.taken(k for k, row in enumerate(table.rows) if len(row.fields) == table.width)
         fits += [part.is_numeric(places["weight"]), whole or places["weight"] == table.width - 1]
     return all(fits) and holds_agents(places["source"]) and holds_agents(places["target"])
-
-
-def _separates_times(table: TextTable, places: Places) -> bool:
-    """Return whether sources and targets share agents, and hardly any time is also an agent."""
-    times, sources, targets = (set(table.column(places[role])) for role in EVENT_ROLES[:3])
-    return not sources.isdisjoint(targets) and len(times & (sources | targets)) <= SHARED_TIMES * len(times)
-
-
-def _is_sorted(table: TextTable, places: Places) -> bool:
-    return bool(np.all(np.diff(table.times(places["time"])) >= 0))
-
-
-def _is_convincing(table: TextTable, places: Places, own: Places) -> bool:
-    """Return whether times in these columns, which are apart from the agents, must be times by their values, too."""
-    times, (low, high) = table.times(places["time"]), EPOCH
-    ends = [table.numbers(k, "agent") for k in (places["source"], places["target"]) if table.is_numeric(k)]
-    dated = low <= times.min() and times.max() < high and all(side.max() < low for side in ends)
-    ours, theirs = _is_sorted(table, own), _is_sorted(table, places)
-    return (dated and (theirs or not ours)) or (theirs and not ours and len(table.rows) >= MANY_LINES)

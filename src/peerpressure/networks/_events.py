@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from peerpressure.dates import DateError, as_seconds
-from peerpressure.errors import FileFormatError, NetworkError, first_few
+from peerpressure.dates import DateError, as_seconds, check_no_dates
+from peerpressure.errors import FileFormatError, InvalidInputError, NetworkError, first_few
 from peerpressure.networks._adjacency import (
     adjacency_from_edges,
     adjacency_from_graph,
@@ -21,8 +21,8 @@ from peerpressure.networks._adjacency import (
     labels_from_json,
     labels_to_json,
 )
-from peerpressure.networks._edge_lists import EVENT_ROLES, places_by_name
-from peerpressure.networks._network import Network, check_undirected
+from peerpressure.networks._edge_lists import EVENT_ROLES, check_event_weights, frame_table, places_by_name
+from peerpressure.networks._network import Network, check_unsigned
 from peerpressure.networks.validation import (
     Label,
     canonical_adjacency,
@@ -81,9 +81,15 @@ class Events(NamedTuple):
 
 
 def canonical_events(
-    times: ArrayLike, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike | None, labels: Sequence[Label]
+    times: ArrayLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    weights: ArrayLike | None,
+    labels: Sequence[Label],
+    *,
+    directed: bool = False,
 ) -> Events:
-    """Return the events sorted by step and pair, with i < j, and without those that change nothing."""
+    """Return the events sorted by step and pair, with i < j unless ``directed``, without those that change nothing."""
     t, a, b = (integer_column(*column) for column in (("times", times), ("sources", sources), ("targets", targets)))
     w = np.ones(t.size) if weights is None else _numbers(weights)
     # Shapes are compared before anything is broadcast by mistake.
@@ -94,10 +100,19 @@ def canonical_events(
         raise network_error(rule, got=got, remedy=remedy)
     _check_positions(a, b, labels)
     # 32-bit positions halve the memory of the events; i < j gives each pair one form.
-    events = Events(t, np.minimum(a, b).astype(np.int32), np.maximum(a, b).astype(np.int32), w)
+    events = Events(t, *_ordered(a, b, directed=directed), w)
     _check_steps(events)
     _check_weights(events, labels)
     return _without_repeats(events, labels)
+
+
+def are_mirrored(events: Events) -> bool:
+    """Return whether each directed event has its reverse at the same step, so that the network is undirected."""
+    t, i, j, w = events
+    if i.size % 2 or 2 * np.count_nonzero(i < j) != i.size:
+        return False
+    there, back = np.lexsort((j, i, t)), np.lexsort((i, j, t))
+    return all(np.array_equal(a[there], b[back]) for a, b in ((i, j), (j, i), (w, w)))
 
 
 def validate_period(period: int | None, last: int) -> int | None:
@@ -304,24 +319,25 @@ class StepNetwork(NamedTuple):
 class Cursor:
     """Current position in the sequence of changes; moving by one change costs the number of edges present.
 
-    Every pair that is ever linked has two slots, one for each direction, in the order of a CSR matrix.  ``_weights``
-    holds the current weight of every slot, ``_live`` the slots with a positive weight, and ``_counts`` their number
-    in every row.
+    Every pair that is ever linked has two slots, one for each direction, in the order of a CSR matrix; in a directed
+    network it has one.  ``_weights`` holds the current weight of every slot, ``_live`` the slots with a positive
+    weight, and ``_counts`` their number in every row.
     """
 
-    def __init__(self, events: Events, intervals: EdgeIntervals, n: int) -> None:
+    def __init__(self, events: Events, intervals: EdgeIntervals, n: int, *, directed: bool) -> None:
         self._events, self._intervals, self._n = events, intervals, n
         self.change_times, starts = np.unique(events.times, return_index=True)
         self._starts = np.append(starts, events.times.size)
         i, j = intervals.i.astype(np.int64), intervals.j.astype(np.int64)
         # Codes i·n + j sort by row and then by column, which is the order of a CSR matrix.
-        order = np.argsort(np.concatenate([i * n + j, j * n + i]), kind="stable")
-        self._rows = np.concatenate([intervals.i, intervals.j])[order]
-        self._columns = np.concatenate([intervals.j, intervals.i])[order]
+        order = np.argsort(i * n + j if directed else np.concatenate([i * n + j, j * n + i]), kind="stable")
+        both = [intervals.i, intervals.j]
+        self._rows = (intervals.i if directed else np.concatenate(both))[order]
+        self._columns = (intervals.j if directed else np.concatenate(both[::-1]))[order]
         # The inverse permutation: from a directed pair in the given order to its slot in the CSR order.
         slots = np.empty(order.size, np.int32)
         slots[order] = np.arange(order.size)
-        self._slots = slots.reshape(2, -1)  # the two directions of every pair
+        self._slots = slots.reshape(1 if directed else 2, -1)  # the directions of every pair
         self._weights = np.zeros(order.size)
         self._live = np.empty(0, np.int32)
         self._counts = np.zeros(n, np.int64)
@@ -411,12 +427,15 @@ LONGEST = 2**53  # steps beyond which floats no longer represent every integer
 # Snapshots
 
 
-def events_from_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tuple[Events, Sequence[Label]]:
-    """Return the differences between consecutive graphs, and all labels in the order of their first appearance.
+def events_from_snapshots(
+    graphs: Iterable[Any], times: ArrayLike | None, *, directed: bool
+) -> tuple[Events, Sequence[Label], bool]:
+    """Return the differences between consecutive graphs, all labels in the order of appearance, and if one is directed.
 
-    ``times`` holds the first step of each graph; None stands for 1, 2, ….
+    ``times`` holds the first step of each graph; None stands for 1, 2, …. ``directed`` is whether a matrix may be so.
     """
-    parts = [_snapshot_adjacency(graph) for graph in graphs]
+    parts = [_snapshot_adjacency(graph, directed=directed) for graph in graphs]
+    directed = any((matrix != matrix.T).nnz for matrix, _ in parts)
     if not parts:
         raise network_error("a temporal network must have snapshots", got="none", remedy="give at least one graph")
     steps = np.arange(1, len(parts) + 1) if times is None else _increasing(integer_column("times", times), len(parts))
@@ -428,24 +447,25 @@ def events_from_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tup
     for step, (matrix, names) in zip(steps.tolist(), parts, strict=True):
         # Snapshots with the same agents need no look-up of labels, which dominates for large networks.
         position = np.arange(n) if names == labels else np.array([place[name] for name in names], dtype=np.int64)
-        now = _edges(matrix, position, n)
+        now = _edges(matrix, position, n, directed=directed)
         codes, weights = _differences(before, now)
         changes.append(Events(np.full(codes.size, step), codes // n, codes % n, weights))
         before = now
-    return Events.joined(changes), labels
+    return Events.joined(changes), labels, directed
 
 
-def _snapshot_adjacency(graph: Any) -> tuple[coo_array, Sequence[Label]]:
+def _snapshot_adjacency(graph: Any, *, directed: bool) -> tuple[coo_array, Sequence[Label]]:
     """Return the checked adjacency of one snapshot, and its labels."""
     if isinstance(graph, Network):
-        return check_undirected(graph).adjacency.tocoo(), graph.labels
+        return check_unsigned(graph).adjacency.tocoo(), graph.labels
     if is_graph(graph):
         matrix, labels = adjacency_from_graph(graph, "weight")
         # A graph without nodes or edges is a valid snapshot, though not a valid Network.
-        return (canonical_adjacency(matrix, labels).tocoo() if matrix.nnz else matrix), labels
+        own = directed or graph.is_directed()
+        return (canonical_adjacency(matrix, labels, directed=own).tocoo() if matrix.nnz else matrix), labels
     if issparse(graph) or isinstance(graph, np.ndarray | list) or is_frame(graph):
         matrix, labels = labelled_square(graph, None)
-        return canonical_adjacency(matrix, labels).tocoo(), labels
+        return canonical_adjacency(matrix, labels, directed=directed).tocoo(), labels
     rule = "a snapshot must be a Network, a graph of NetworkX or igraph, or a matrix"
     raise network_error(rule, got=type(graph).__name__, remedy="convert it first")
 
@@ -471,11 +491,13 @@ def _union(families: Sequence[Sequence[Label]]) -> Sequence[Label]:
     return tuple(dict.fromkeys(label for labels in families for label in labels))
 
 
-def _edges(matrix: coo_array, position: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the codes i·n + j of the edges i < j in order, and their weights."""
+def _edges(
+    matrix: coo_array, position: NDArray[np.int64], n: int, *, directed: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the codes i·n + j of the edges in order, of undirected ones with i < j, and their weights."""
     i, j = (position[side] for side in matrix.coords)
     # Both directions are stored, and codes of i < j are unique.
-    once = np.flatnonzero(i < j)
+    once = np.arange(i.size) if directed else np.flatnonzero(i < j)
     # Positions are 64-bit here, so the product does not overflow.
     codes = i[once] * n + j[once]
     order = np.argsort(codes)
@@ -515,11 +537,17 @@ def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Eve
         raise network_error("every row must have a time and two ends", got=got, remedy="give columns of one length")
     if not len(times):
         raise network_error("a temporal network must have events", got="none", remedy="give at least one")
+    stamps = np.asarray(times)
+    if stamps.dtype.kind in "iuf":
+        try:
+            check_no_dates(stamps)
+        except InvalidInputError as error:
+            raise NetworkError(str(error)) from None
     # Positions and labels are resolved, and errors raised, as for the edges of a static network.
     matrix, names = adjacency_from_edges((sources, targets), None, labels, n, directed=False)
     # The matrix lists both directions of every row; the first half is the direction that was given.
     i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)
-    return EventTable(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)
+    return EventTable(stamps, i, j, np.asarray(weights[0]) if weights else None, names)
 
 
 def _columns(rows: Any) -> list[Any]:
@@ -540,6 +568,8 @@ def _frame_columns(frame: Any) -> list[Any]:
     """Return the columns by their names, as in a file, or by their order if the names mean nothing."""
     try:
         places = places_by_name([str(name) for name in frame.columns])
+        if hasattr(frame, "iloc"):  # other libraries have no such name for rows
+            check_event_weights(frame_table(frame, "an event"), places)
     except FileFormatError as error:
         raise NetworkError(str(error)) from None
     columns = [frame[frame.columns[places[role]]].to_numpy() for role in EVENT_ROLES if role in places]
@@ -621,7 +651,7 @@ class Binning:
         return first.astype(np.int64) + 1, np.maximum(first, last).astype(np.int64) + 1
 
 
-def events_from_contacts(table: EventTable, binning: Binning, weighted: bool) -> Events:
+def events_from_contacts(table: EventTable, binning: Binning, weighted: bool, *, directed: bool = False) -> Events:
     """Return edges that exist in the steps of their contacts, with the sum of the contacts' weights, or 1."""
     first, last = binning.steps(_stamps(table.times))
     # Long contacts at a fine resolution may be very many steps, so their number is checked first.
@@ -635,7 +665,8 @@ def events_from_contacts(table: EventTable, binning: Binning, weighted: bool) ->
     if binning.skip_quiet is not None:
         steps = _without_gaps(steps, binning.skip_quiet)
     weights = np.ones(first.size) if table.weights is None else _weights(table.weights)
-    contacts = Events(steps, *_ordered(table.sources[row], table.targets[row]), weights[row])
+    ends = _ordered(table.sources[row], table.targets[row], directed=directed)
+    contacts = Events(steps, *ends, weights[row])
     return one_step_events(contacts, weighted)
 
 
@@ -691,7 +722,11 @@ def _without_gaps(steps: NDArray[np.int64], longest: int) -> NDArray[np.int64]:
     return np.asarray((busy - dropped)[place])
 
 
-def _ordered(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _ordered(
+    a: NDArray[np.int64], b: NDArray[np.int64], *, directed: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    if directed:
+        return a.astype(np.int32), b.astype(np.int32)
     return np.minimum(a, b).astype(np.int32), np.maximum(a, b).astype(np.int32)
 
 

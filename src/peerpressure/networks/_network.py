@@ -948,13 +948,21 @@ class Network:
         return "bipartite" if self.is_bipartite else "non-bipartite"
 
 
-def check_undirected(network: Network) -> Network:
-    """Return a network that may become a temporal one, which is undirected and without negative weights."""
-    if network.directed or network.signed:
-        rule = "temporal networks are undirected and have no negative weights"
-        remedy = "use it as a static network, or symmetrise it first"
-        raise network_error(rule, got=repr(network), remedy=remedy)
+def check_unsigned(network: Network) -> Network:
+    """Return a network that may become a temporal one, which is without negative weights."""
+    if network.signed:
+        rule = "temporal networks have no negative weights"
+        raise network_error(rule, got=repr(network), remedy="use it as a static network")
     return network
+
+
+def check_undirected(network: Network) -> Network:
+    """Return a network whose edges may come and go at random, which is undirected and without negative weights."""
+    if network.directed:
+        rule = "random temporal networks are undirected"
+        remedy = "give snapshots or events of your own, or symmetrise it first"
+        raise network_error(rule, got=repr(network), remedy=remedy)
+    return check_unsigned(network)
 
 
 def _is_symmetric(matrix: csr_array) -> bool:

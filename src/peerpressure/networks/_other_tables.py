@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,17 @@ from peerpressure.errors import FileFormatError, message
 from peerpressure.files import decode_text, read_bytes
 from peerpressure.networks._edge_lists import has_end_names, parse_labels
 from peerpressure.networks.validation import Label
-from peerpressure.tables import COMMENTS, PARQUET, SEPARATORS, Row, TextTable, cell_text, is_number, read_table
+from peerpressure.tables import (
+    PARQUET,
+    SEPARATORS,
+    Row,
+    TextTable,
+    cell_text,
+    comment_below,
+    is_comment,
+    is_number,
+    read_table,
+)
 
 LEAST_UNLABELLED = 4  # agents of a matrix without labels: fewer columns may be those of a list of edges
 LONGEST = 10_000  # characters of the attributes of one edge
@@ -44,6 +55,7 @@ def networkx_table(text: str) -> TextTable | None:
     lines = _records(text)
     if not lines or not _ATTRIBUTED.fullmatch(lines[0][1]):
         return None
+    _check_comments(lines)
     edges = [(number, *_attributed(number, line)) for number, line in lines]
     names = list(dict.fromkeys(name for *_, facts in edges for name in facts))
     # To NetworkX an edge without a weight has the weight 1.
@@ -56,7 +68,15 @@ def networkx_table(text: str) -> TextTable | None:
 
 def _records(text: str) -> list[tuple[int, str]]:
     lines = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
-    return [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith(COMMENTS)]
+    filled = dropwhile(lambda line: is_comment(line[1]), ((number, line) for number, line in lines if line.strip()))
+    return list(filled)
+
+
+def _check_comments(lines: list[tuple[int, str]]) -> None:
+    """Raise for a comment among edges, which may be an agent: these lists have no quotes."""
+    for number, line in lines:
+        if is_comment(line):
+            raise comment_below(number, line, "write a list with quoted names, or a graph")
 
 
 def _attributed(number: int, line: str) -> tuple[tuple[str, str], dict[str, Any]]:
@@ -164,7 +184,9 @@ class AdjacencyList(NamedTuple):
 
 def read_adjacency_list(file: Path) -> AdjacencyList:
     """Return the list in a file: an agent, and its neighbours after it on the same line."""
-    lines = [line.split() for _, line in _records(decode_text(read_bytes(file))[0])]
+    records = _records(decode_text(read_bytes(file))[0])
+    _check_comments(records)
+    lines = [line.split() for _, line in records]
     label = parse_labels(word for line in lines for word in line)
     pairs = [(label[line[0]], label[word]) for line in lines for word in line[1:]]
     agents: list[Any] = list(dict.fromkeys(label.values()))

@@ -6,6 +6,7 @@ Files may come from untrusted sources: no file can run code, exhaust the memory 
 from __future__ import annotations
 
 import warnings
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -17,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
-from peerpressure.files import expanded, naming, read_bytes
+from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, did_you_mean, message
+from peerpressure.files import decode_text, expanded, naming, read_bytes
 from peerpressure.networks._adjacency import labels_from_json, reverses
-from peerpressure.networks._edge_lists import EdgeList, Lines, parse_edges, parse_lines
+from peerpressure.networks._edge_lists import EVENT_ROLES, EdgeList, Lines, parse_edges, parse_labels, parse_lines
 from peerpressure.networks._network import Network
 from peerpressure.networks._other_tables import (
     AdjacencyList,
@@ -34,9 +35,9 @@ from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._unread_formats import check_other_format
 from peerpressure.networks.graph_files import GRAPHS, read_graph
 from peerpressure.networks.validation import Direction, Label, network_error, unknown_labels, validate_square
-from peerpressure.parameters import composed
+from peerpressure.parameters import composed, find_labels
 from peerpressure.resources import require_memory
-from peerpressure.tables import PARQUET, read_table
+from peerpressure.tables import PARQUET, parse_table, places_in, read_table
 
 TABLES = (
     ".txt",
@@ -110,6 +111,7 @@ def read_network(
     directed: bool | None = None,
     signed: bool = False,
     direction: Direction = "listens",
+    labels: Iterable[Label] | None = None,
 ) -> Network:
     r"""Read a network from a file whose suffix selects the format.
 
@@ -132,6 +134,8 @@ def read_network(
     direction : {"listens", "influences"}, default "listens"
         Meaning of a directed edge: its source listens to its target, or influences it. Row i of a matrix is the source
         of its edges.
+    labels : iterable of hashable, optional
+        All agents in their order, if some have no edge: a list of edges does not name them. Matrices and graphs do.
 
     Returns
     -------
@@ -177,7 +181,67 @@ def read_network(
         if not network.adjacency.nnz:
             got = f"{network.n} agents and none"
             raise _format_error("a network file must have edges", got, "check what was saved")
-        return network
+        return network if labels is None else with_agents(network, labels)
+
+
+def with_agents(network: Network, labels: Iterable[Label]) -> Network:
+    """Return the network of all these agents, of whom some may have no edge; labels may also be given as texts."""
+    names = [composed(label) for label in labels]
+    places = find_labels(list(network.labels), names)
+    missing = [label for label, place in zip(network.labels, places, strict=True) if place is None]
+    if missing:
+        raise unknown_labels(missing, names)
+    edges, position = network.adjacency.tocoo(), np.array(places, dtype=np.int64)
+    ends = tuple(position[side] for side in edges.coords)
+    matrix = coo_array((edges.data, ends), shape=(len(names), len(names)))
+    return Network(matrix, names, directed=network.directed, signed=network.signed)
+
+
+def read_labels(path: str | PathLike[str]) -> list[Label]:
+    r"""Read the agents that a table names.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A table with a column that is called agent, name, id or the like, or with one column only.
+
+    Returns
+    -------
+    list
+        Their labels in the order of the rows; numbers if all are whole numbers.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or does not say which column has the agents.
+
+    See Also
+    --------
+    read_network : Takes them as its ``labels``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_labels
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "people.csv")
+    ...     _ = file.write_text("name,age\nann,31\nbob,42\n", encoding="utf-8")
+    ...     read_labels(file)
+    ['ann', 'bob']
+    """
+    file = expanded(path)
+    with naming(file, "a table of agents"):
+        table = read_table(file, "an agent")
+        first = [] if not table.rows else list(table.heading or table.rows[0].fields)
+        places = places_in(first, ("agent",))
+        if len(first) != 1 and "agent" not in places:
+            got = ", ".join(map(repr, first[:6])) or "an empty file"
+            raise _format_error("a table of agents must name them", f"columns {got}", "call the column agent")
+        table = table.headed() if places else table
+        texts = table.column(places.get("agent", 0))
+        label = parse_labels(texts)
+        return [label[text] for text in texts]
 
 
 def describe_network_file(
@@ -447,6 +511,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
 # Separators with which text is written; reading detects them.
 SEPARATORS: Mapping[str, str] = MappingProxyType({".csv": ",", ".tsv": "\t", ".txt": " ", ".dat": " "})
 ARCHIVE = ".npz"
+HEAD = 100_000  # characters of a file in which its heading is looked for
 FORMATS: Mapping[str, None] = MappingProxyType(dict.fromkeys([*SEPARATORS, ARCHIVE]))  # that can be written
 LISTS: Mapping[str, None] = MappingProxyType(dict.fromkeys([*SEPARATORS, PARQUET]))  # that hold events or contacts
 
@@ -457,6 +522,7 @@ def read_events(
     columns: Sequence[str] | None = None,
     labels: Iterable[Label] | None = None,
     period: int | None = None,
+    directed: bool = False,
 ) -> TemporalNetwork:
     r"""Read a temporal network from a list of events: step, source, target and optionally weight.
 
@@ -467,13 +533,14 @@ def read_events(
         their steps, where the weight 0 removes an edge; or an ``.npz`` file from `write_events`.
     columns : sequence of str, optional
         What the columns hold, such as ("source", "target", "", "time"), where "" is a column to ignore.  By default
-        columns are identified by the names in the heading.  Without one, the order above and those of SNAP (source,
-        target, time) and KONECT (source, target, weight, time) are told apart by the contents.  `describe_events_file`
-        returns what was found; a conclusion from numbers alone is a warning, and an ambiguous file an error.
+        columns are identified by the names in the heading.  Without one, the order above is taken if names, dates and
+        fractions leave no other one open, such as source, target, time of SNAP; else the list is refused.
     labels : iterable of hashable, optional
         All agents, if some may have no line.
     period : int, optional
         Number of steps after which the sequence repeats.
+    directed : bool, default False
+        Whether an edge goes from its source, who listens, to its target only. An ``.npz`` file says so itself.
 
     Returns
     -------
@@ -511,13 +578,108 @@ def read_events(
         if suffix == ARCHIVE:
             _check_options(columns=columns, labels=labels, period=period)
             return TemporalNetwork.from_arrays(_arrays(file))
-        lines = _confirmed(file, read_lines(file, columns))
+        lines = read_lines(file, columns)
         _check_steps(lines)
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
         remedy = "use weights above 0, and 0 to end an edge"
         lines.check(~(weights >= 0) | np.isinf(weights), "a weight must be finite and not negative", weights, remedy)
         rows = (lines.times.astype(np.int64), lines.sources, lines.targets, weights)
-        return TemporalNetwork.from_events(rows, labels=_listed_labels(lines, labels), period=period)
+        names = _listed_labels(lines, labels)
+        return TemporalNetwork.from_events(rows, labels=names, period=period, directed=directed)
+
+
+def read_snapshots(
+    path: str | PathLike[str], *, labels: Iterable[Label] | None = None, directed: bool = False
+) -> TemporalNetwork:
+    """Read a temporal network from a list of the edges of each wave, which hold until those of the next wave."""
+    file = expanded(path)
+    file_suffix(file, LISTS, compressed=True)
+    with naming(file, "a network file"):
+        lines = read_lines(file, None)
+        _check_steps(lines, ordered=False)
+        weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
+        remedy = "leave such lines out; a list of events, in which 0 ends an edge, is read by read_events"
+        lines.check(~(weights > 0) | np.isinf(weights), "a weight must be finite and above 0", weights, remedy)
+        names = _listed_labels(lines, labels)
+        if names is None:
+            names = list(Network.from_edges((list(lines.sources), list(lines.targets)), directed=True).labels)
+        graphs, steps = [], np.unique(lines.times)
+        for step in steps:
+            rows = np.flatnonzero(lines.times == step).tolist()
+            ends = tuple([side[k] for k in rows] for side in (lines.sources, lines.targets))
+            graphs.append(Network.from_edges(ends, weights[rows], names, directed=directed))
+        return TemporalNetwork.from_snapshots(graphs, steps.astype(np.int64), directed=directed)
+
+
+def read_waves(
+    path: str | PathLike[str], *, labels: Iterable[Label] | None = None, directed: bool | None = None
+) -> Network | TemporalNetwork:
+    r"""Read a network, or that of each wave if the file is a list of edges with a column of times.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file as `read_network` reads it; or a list of edges with columns such as wave, source and target, whose edges
+        hold from the step of their wave until that of the next one in the list.
+    labels : iterable of hashable, optional
+        All agents, if some have no edge.
+    directed : bool, optional
+        As for `read_network`.
+
+    Returns
+    -------
+    Network or TemporalNetwork
+        The latter if the file has times.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read.
+    NetworkError
+        If it holds no valid network.
+
+    See Also
+    --------
+    read_network : Read a network that does not change.
+    read_events, read_contacts : Read events that begin or end edges, and contacts with time stamps.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_waves
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "friends.csv")
+    ...     _ = file.write_text("wave,source,target\n1,ann,bob\n2,bob,cat\n", encoding="utf-8")
+    ...     read_waves(file, directed=True)
+    TemporalNetwork(3 agents, 2 directed pairs, 2 changes over 1…2, on average 1 edges)
+    """
+    file = expanded(path)
+    if _has_times(file):
+        return read_snapshots(file, labels=labels, directed=bool(directed))
+    return read_network(file, directed=directed, labels=labels)
+
+
+def _has_times(file: Path) -> bool:
+    """Return whether a table has columns of times, sources and targets by their names."""
+    name = file.name.lower().removesuffix(".gz")
+    if not name.endswith((*SEPARATORS, PARQUET)) or not file.is_file():
+        return False
+    try:
+        if name.endswith(PARQUET):
+            table = read_table(file)
+        else:
+            # The first lines have the heading.
+            head = decode_text(read_bytes(file))[0][:HEAD]
+            table = parse_table(head if len(head) < HEAD else head.rpartition("\n")[0])
+        first = table.heading or (table.rows[0].fields if table.rows else ())
+        known = [
+            {*EVENT_ROLES[:3]} <= places_in(names, EVENT_ROLES, letters=True).keys() for names in (first, table.note)
+        ]
+        return any(known)
+    # Whoever reads the file says what is wrong with it.
+    except (PeerPressureError, ValueError, OSError, EOFError, zlib.error):
+        return False
 
 
 def read_contacts(
@@ -532,6 +694,7 @@ def read_contacts(
     skip_quiet: int | None = None,
     period: int | None = None,
     repeat: bool = False,
+    directed: bool = False,
 ) -> TemporalNetwork:
     r"""Read a temporal network from a list of contacts: time stamp, source, target and optionally weight.
 
@@ -562,6 +725,8 @@ def read_contacts(
         Number of steps after which the sequence repeats.
     repeat : bool, default False
         Whether to repeat after the last contact if no period is given; otherwise all agents are isolated then.
+    directed : bool, default False
+        Whether an edge goes from its source, who listens, to its target only.
 
     Returns
     -------
@@ -595,7 +760,7 @@ def read_contacts(
     file = expanded(path)
     file_suffix(file, LISTS, compressed=True)
     with naming(file, "a network file"):
-        lines = _confirmed(file, read_lines(file, columns))
+        lines = read_lines(file, columns)
         lines.check(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
         if lines.weights is not None:
             bad = ~(lines.weights > 0) | np.isinf(lines.weights)
@@ -610,6 +775,7 @@ def read_contacts(
             labels=_listed_labels(lines, labels),
             period=period,
             repeat=repeat,
+            directed=directed,
         )
 
 
@@ -618,14 +784,6 @@ def read_lines(file: Path, columns: Sequence[str] | None) -> Lines:
     lines = parse_lines(read_table(file, "an event"), columns)
     loops = np.array([source == target for source, target in zip(lines.sources, lines.targets, strict=True)])
     lines.check(loops, "an agent must not be its own neighbour", lines.sources, "remove the line")
-    return lines
-
-
-def _confirmed(file: Path, lines: Lines) -> Lines:
-    """Return the lines, and warn if the order of columns was concluded from numbers."""
-    if lines.inferred:
-        # The line that called read_events or read_contacts.
-        warnings.warn(f"{file} was read as {lines.description}; set columns to confirm it", stacklevel=3)
     return lines
 
 
@@ -665,7 +823,7 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
         return None if suffix == ARCHIVE else read_lines(file, columns).description
 
 
-def _check_steps(lines: Lines) -> None:
+def _check_steps(lines: Lines, *, ordered: bool = True) -> None:
     times = lines.times
     remedy = "count steps from 1; a list with real time stamps is one of contacts"
     lines.check(np.full(times.size, lines.dated), "a step must be a whole number", ["a date"] * lines.dated, remedy)
@@ -674,7 +832,7 @@ def _check_steps(lines: Lines) -> None:
     lines.check(~whole, "a step must be a whole number", times, remedy)
     lines.check(times < 1, "a step must be 1 or more", times, remedy)
     back = np.flatnonzero(times[1:] < times[:-1]) + 1
-    if back.size:
+    if ordered and back.size:
         k = int(back[0])
         rule = f"line {lines.numbers[k]}: events must come in the order of their steps"
         got = f"step {times[k]:g} after {times[k - 1]:g}"

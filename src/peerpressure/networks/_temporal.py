@@ -19,6 +19,7 @@ from peerpressure.networks._events import (
     Events,
     StepNetwork,
     Times,
+    are_mirrored,
     arrays_from_events,
     canonical_events,
     event_table,
@@ -28,7 +29,7 @@ from peerpressure.networks._events import (
     validate_names,
     validate_period,
 )
-from peerpressure.networks._network import Network, check_undirected
+from peerpressure.networks._network import Network, check_unsigned
 from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks.classes import components
 from peerpressure.networks.validation import Isolated, Label, check_integer, checked_isolated, chosen_labels
@@ -42,7 +43,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 @final
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class TemporalNetwork:
-    """Undirected graph of agents whose edge weights change at integer steps t = 1, 2, ….
+    """Graph of agents whose edge weights change at integer steps t = 1, 2, ….
 
     The network is stored as its changes (events) and is immutable.  An event at step t applies when y_t is computed;
     the events at step 1 are the initial network.  Without a period, the network stays as its last event left it.
@@ -67,6 +68,9 @@ class TemporalNetwork:
     isolated : {"own", "keep"}, default "own"
         What agents without neighbours show at a step, unless a model says otherwise: their own preferred opinions, or
         their last public ones. It is "keep" for recorded contacts, and for gossip.
+    directed : bool, default False
+        Whether an edge goes from its source to its target only: the source listens to the target. The attribute is a
+        fact, as that of a `Network`: False if every edge has its reverse.
 
     Raises
     ------
@@ -99,6 +103,7 @@ class TemporalNetwork:
     period: int | None
     law: NetworkLaw | None
     isolated: Isolated
+    directed: bool = False
 
     def __init__(
         self,
@@ -112,10 +117,13 @@ class TemporalNetwork:
         period: int | None = None,
         law: NetworkLaw | None = None,
         isolated: Isolated = "own",
+        directed: bool = False,
     ) -> None:
         # Labels come first, because messages about events name agents by them.
         names = validate_names(n, labels, sources, targets)
-        events = canonical_events(event_times, sources, targets, weights, names)
+        events = canonical_events(event_times, sources, targets, weights, names, directed=directed)
+        if directed and are_mirrored(events):
+            directed, events = False, events.taken(np.flatnonzero(events.sources < events.targets))
         # The dataclass is frozen, so fields are set past its own __setattr__.
         set_field = object.__setattr__
         set_field(self, "labels", names)
@@ -125,10 +133,17 @@ class TemporalNetwork:
         # A sequence that repeats is no random process any more.
         set_field(self, "law", law if period is None else None)
         set_field(self, "isolated", checked_isolated(isolated))
+        set_field(self, "directed", directed)
 
     @classmethod
     def from_events(
-        cls, events: Any, labels: Iterable[Label] | None = None, n: int | None = None, period: int | None = None
+        cls,
+        events: Any,
+        labels: Iterable[Label] | None = None,
+        n: int | None = None,
+        period: int | None = None,
+        *,
+        directed: bool = False,
     ) -> Self:
         """Return the network of events (time, source, target) or (time, source, target, weight).
 
@@ -138,11 +153,13 @@ class TemporalNetwork:
             In order of time.  From its time on, a pair has the given weight, by default 1; the weight 0 removes the
             edge.  Agents in integer arrays are positions; all others are labels.
         labels : iterable of hashable, optional
-            Labels in the order of the agents.
+            Labels in the order of the agents, also of those who never have an edge.
         n : int, optional
             Number of agents, for agents by position.
         period : int, optional
             Number of steps after which the sequence repeats.
+        directed : bool, default False
+            Whether an edge goes from its source, who listens, to its target only.
 
         Returns
         -------
@@ -164,7 +181,8 @@ class TemporalNetwork:
                [0., 0., 0.]])
         """
         table = event_table(events, labels, n)
-        return cls(table.times, table.sources, table.targets, table.weights, labels=table.labels, period=period)
+        rows = (table.times, table.sources, table.targets, table.weights)
+        return cls(*rows, labels=table.labels, period=period, directed=directed)
 
     @classmethod
     def from_contacts(
@@ -180,6 +198,7 @@ class TemporalNetwork:
         n: int | None = None,
         period: int | None = None,
         repeat: bool = False,
+        directed: bool = False,
     ) -> Self:
         """Return the network of time-stamped contacts (time, source, target) or (time, source, target, weight).
 
@@ -209,6 +228,8 @@ class TemporalNetwork:
             Number of steps after which the sequence repeats.
         repeat : bool, default False
             Whether to repeat after the last contact if no period is given; otherwise all agents are isolated then.
+        directed : bool, default False
+            Whether an edge goes from its source, who listens, to its target only.
 
         Returns
         -------
@@ -228,14 +249,21 @@ class TemporalNetwork:
         """
         binning = Binning(resolution, origin, duration, skip_quiet)
         table = event_table(contacts, labels, n)
-        events = events_from_contacts(table, binning, weighted)
+        events = events_from_contacts(table, binning, weighted, directed=directed)
         # A repeated sequence ends with its last contact, not with the step after it, in which the edge ends.
         length = validate_period(events.last_start if repeat and period is None else period, events.last_start)
         # A record of contacts is silent about people without a contact, and says nothing of their own opinions.
-        return cls(*events.within(length), labels=table.labels, period=length, isolated="keep")
+        return cls(*events.within(length), labels=table.labels, period=length, isolated="keep", directed=directed)
 
     @classmethod
-    def from_snapshots(cls, graphs: Iterable[Any], times: ArrayLike | None = None, period: int | None = None) -> Self:
+    def from_snapshots(
+        cls,
+        graphs: Iterable[Any],
+        times: ArrayLike | None = None,
+        period: int | None = None,
+        *,
+        directed: bool = False,
+    ) -> Self:
         """Return the network of a sequence of graphs.
 
         Parameters
@@ -246,6 +274,9 @@ class TemporalNetwork:
             First step of each graph; by default 1, 2, ….
         period : int, optional
             Number of steps after which the sequence repeats.
+        directed : bool, default False
+            Whether matrices may be asymmetric, row i being whom agent i listens to. A `Network` or a graph of NetworkX
+            that is directed says so itself.
 
         Returns
         -------
@@ -264,8 +295,8 @@ class TemporalNetwork:
         >>> TemporalNetwork.from_snapshots([path(4), star(4)], period=2)
         TemporalNetwork(4 agents, 5 pairs, 4 changes over 1…2, repeated, on average 3 edges)
         """
-        events, labels = events_from_snapshots(graphs, times)
-        return cls(*events, labels=labels, period=period)
+        events, labels, one_way = events_from_snapshots(graphs, times, directed=directed)
+        return cls(*events, labels=labels, period=period, directed=one_way)
 
     @classmethod
     def constant(cls, network: Network) -> Self:
@@ -281,9 +312,9 @@ class TemporalNetwork:
         TemporalNetwork
             The same edges at all steps.
         """
-        i, j, weights = check_undirected(network).edges()
+        i, j, weights = check_unsigned(network).edges()
         # The initial network is its edges as events at step 1.
-        return cls(np.ones(i.size, np.int64), i, j, weights, labels=network.labels)
+        return cls(np.ones(i.size, np.int64), i, j, weights, labels=network.labels, directed=network.directed)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
@@ -306,7 +337,8 @@ class TemporalNetwork:
         """
         events, n, labels, period = events_from_arrays(arrays)
         rule = checked_isolated(str(np.asarray(arrays.get("isolated", "own"))))
-        return cls(*events, n=n, labels=labels, period=period, law=NetworkLaw.from_arrays(arrays, n), isolated=rule)
+        law, directed = NetworkLaw.from_arrays(arrays, n), bool(np.asarray(arrays.get("directed", False)))
+        return cls(*events, n=n, labels=labels, period=period, law=law, isolated=rule, directed=directed)
 
     @property
     def edge_rows(self) -> int:
@@ -338,10 +370,10 @@ class TemporalNetwork:
         -------
         dict of str to array
             The events in columns, the number of agents, their labels as JSON text, the period, the rule for isolated
-            agents, and the law if there is one.
+            agents, whether edges are directed if they are, and the law if there is one.
         """
         law = {} if self.law is None else self.law.arrays()
-        rule = {"isolated": np.array(self.isolated)}
+        rule = {"isolated": np.array(self.isolated)} | ({"directed": np.array(True)} if self.directed else {})
         return arrays_from_events(self.events, self.labels, self.period) | rule | law
 
     @property
@@ -392,7 +424,7 @@ class TemporalNetwork:
         Returns
         -------
         scipy.sparse.csr_array of shape (n, n)
-            Symmetric weights of the edges of this step.
+            Weights of the edges of this step, symmetric unless the network is directed.
 
         Raises
         ------
@@ -400,6 +432,22 @@ class TemporalNetwork:
             If t is not a whole number of at least 1.
         """
         return self._step(t).adjacency
+
+    def transposed_at(self, t: int) -> csr_array:
+        """Return the transposed adjacency A_tᵀ at step t ≥ 1, shape (n, n).
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n, n)
+            Row j has the weights of those who listen to agent j; the adjacency itself unless the network is directed.
+        """
+        A = self.at(t)
+        return csr_array(A.T) if self.directed else A
 
     def degrees_at(self, t: int) -> NDArray[np.float64]:
         """Return the weighted degrees at step t, shape (n,).
@@ -429,7 +477,7 @@ class TemporalNetwork:
         Network
             All agents, with the edges of this step.
         """
-        return Network(self.at(t), self.labels)
+        return Network(self.at(t), self.labels, directed=self.directed)
 
     def _step(self, t: int) -> StepNetwork:
         # Steps count from 1, so step P + 1 of a periodic network is step 1 again.
@@ -443,7 +491,7 @@ class TemporalNetwork:
 
     @cached_property
     def _cursor(self) -> Cursor:
-        return Cursor(self.events, self.intervals, self.n)
+        return Cursor(self.events, self.intervals, self.n, directed=self.directed)
 
     @property
     def events(self) -> Events:
@@ -459,7 +507,8 @@ class TemporalNetwork:
         means = np.bincount(intervals.pair, self.weights * share, minlength=intervals.i.size)
         # A mean that underflows to 0 would remove the edge.
         means = np.maximum(means, np.nextafter(0, 1))
-        return Network.from_edges((intervals.i, intervals.j), means, labels=self.labels, n=self.n)
+        ends = (intervals.i, intervals.j)
+        return Network.from_edges(ends, means, labels=self.labels, n=self.n, directed=self.directed)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the number of edges over time; ``aggregate.plot`` draws who is ever linked.
@@ -543,7 +592,15 @@ class TemporalNetwork:
         names = [self.labels[k] for k in agents.tolist()]
         law = None if self.law is None else self.law.within(agents)
         return TemporalNetwork(
-            times, place[i], place[j], weights, labels=names, period=self.period, law=law, isolated=self.isolated
+            times,
+            place[i],
+            place[j],
+            weights,
+            labels=names,
+            period=self.period,
+            law=law,
+            isolated=self.isolated,
+            directed=self.directed,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -557,7 +614,8 @@ class TemporalNetwork:
             _frozen(column)
 
     def __repr__(self) -> str:
-        pairs = f"{self.pair_count:,} pair{'s' * (self.pair_count != 1)}"
+        kind = "directed pair" if self.directed else "pair"
+        pairs = f"{self.pair_count:,} {kind}{'s' * (self.pair_count != 1)}"
         if self.is_constant:
             return f"TemporalNetwork({self.n:,} agents, {pairs}, constant)"
         count = int(np.count_nonzero(self.event_times > 1))

@@ -172,17 +172,52 @@ def _with_labels(graph: Any) -> tuple[Any, str]:
     return nx.relabel_nodes(graph, dict(zip(graph.nodes, (name[text] for text in texts), strict=True))), named_by
 
 
+ONE_GRAPH = "write each graph to a file of its own"
+
+
 def _parsed_xml(data: bytes, kind: str) -> BytesIO:
-    """Return an XML file, which must not define entities: these can expand to gigabytes or include other files."""
+    """Return an XML file, which must not define entities: these can expand to gigabytes or include other files.
+
+    NetworkX reads the first of several graphs, and makes nodes of the ends of edges that are none.
+    """
     from defusedxml import DTDForbidden, ElementTree
 
     # Entities are declared in a document type only.
     try:
-        ElementTree.fromstring(data, forbid_dtd=True)
+        _check_elements(ElementTree.fromstring(data, forbid_dtd=True), kind)
     except DTDForbidden:
         rule, remedy = f"{kind} must not define a document type", "remove it; a graph needs none"
         raise FileFormatError(message(rule, got="a DOCTYPE", remedy=remedy)) from None
     return BytesIO(data)
+
+
+def _check_elements(root: Any, kind: str) -> None:
+    """Raise unless there is one graph, whose nodes differ and whose edges link two of them."""
+    parts: dict[str, list[Any]] = {"graph": [], "node": [], "edge": []}
+    for element in root.iter():
+        parts.get(str(element.tag).rpartition("}")[2], []).append(element)
+    if len(parts["graph"]) > 1:
+        raise _several_graphs(kind, f"{len(parts['graph'])}, of which one may be inside another")
+    counts = Counter(node.get("id") for node in parts["node"])
+    for name, count in counts.items():
+        if count > 1:
+            raise network_error("nodes must have different identifiers", got=f"{name!r} twice", remedy="rename one")
+    for number, edge in enumerate(parts["edge"], start=1):
+        unknown = [end for end in (edge.get("source"), edge.get("target")) if end not in counts]
+        if unknown:
+            raise _no_node(number, unknown[0])
+    inside = (str(element.tag) for node in parts["node"] for element in node.iter())
+    if any(tag.rpartition("}")[2] == "edge" for tag in inside):
+        raise _several_graphs(kind, "edges inside a node")
+
+
+def _several_graphs(kind: str, got: str) -> FileFormatError:
+    return FileFormatError(message(f"{kind} must hold one graph", got=got, remedy=ONE_GRAPH))
+
+
+def _no_node(number: int, name: object) -> FileFormatError:
+    rule = f"edge {number} must link two nodes of the file"
+    return FileFormatError(message(rule, got=f"{name!r}, which is none", remedy="list it among the nodes"))
 
 
 def _graphml(data: bytes) -> Any:
@@ -209,7 +244,10 @@ def _gml(data: bytes) -> Any:
     import networkx as nx
 
     # By id, because labels may be missing or repeat; both are kept.
-    return nx.parse_gml(decode_text(data)[0], label="id")
+    graph = nx.parse_gml(decode_text(data)[0], label="id")
+    if any("graph" in data for _, data in graph.nodes(data=True)):
+        raise _several_graphs("GML", "a graph inside a node")
+    return graph
 
 
 # Node-link JSON of NetworkX and D3, parsed here: NetworkX makes nodes of ends that are none
@@ -218,8 +256,11 @@ def _gml(data: bytes) -> Any:
 def _node_link(data: bytes) -> Any:
     import networkx as nx
 
-    plain = json.loads(decode_text(data)[0])
-    links = next((name for name in ("edges", "links") if isinstance(plain, dict) and name in plain), None)
+    plain = json.loads(decode_text(data)[0], object_pairs_hook=_without_repeats)
+    found = [name for name in ("edges", "links") if isinstance(plain, dict) and name in plain]
+    links = next(iter(found), None)
+    if len(found) > 1:
+        raise _several_graphs("a JSON file", "both 'edges' and 'links'")
     if links is None or not all(_are_objects(plain.get(part)) for part in ("nodes", links)):
         got = ", ".join(map(repr, list(plain)[:6])) if isinstance(plain, dict) else type(plain).__name__
         remedy = (
@@ -227,7 +268,11 @@ def _node_link(data: bytes) -> Any:
             "    networkx.write_graphml(graph, 'network.graphml')"
         )
         raise FileFormatError(message("a JSON file must have nodes, and edges or links", got=got, remedy=remedy))
-    graph = nx.MultiDiGraph() if plain.get("directed") else nx.MultiGraph()
+    directed = plain.get("directed", False)
+    if not isinstance(directed, bool):
+        rule, remedy = "'directed' must be true or false", "write it without quotes"
+        raise FileFormatError(message(rule, got=json.dumps(directed)[:40], remedy=remedy))
+    graph = nx.MultiDiGraph() if directed else nx.MultiGraph()
     names = [_hashable(node.get("id", k)) for k, node in enumerate(plain["nodes"])]
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
@@ -237,6 +282,16 @@ def _node_link(data: bytes) -> Any:
     for number, link in enumerate(plain[links], start=1):
         graph.add_edge(*_link_ends(link, number, graph), **_link_facts(link))
     return graph
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, of which Python keeps the last of equal names."""
+    facts = dict(pairs)
+    if len(facts) < len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        rule = "an object of JSON must have each name once"
+        raise FileFormatError(message(rule, got=f"{twice!r} twice", remedy=f"rename one of them; {ONE_GRAPH}"))
+    return facts
 
 
 def _are_objects(values: Any) -> bool:
@@ -252,8 +307,7 @@ def _link_ends(link: Mapping[str, Any], number: int, graph: Any) -> list[Any]:
     ends = [_hashable(link.get(role)) for role in ("source", "target")]
     unknown = [end for end in ends if isinstance(end, dict) or end not in graph]
     if unknown:
-        rule, got = f"edge {number} must link two nodes of the file", f"{unknown[0]!r}, which is none"
-        raise FileFormatError(message(rule, got=got, remedy="list it among the nodes"))
+        raise _no_node(number, unknown[0])
     return ends
 
 
@@ -270,9 +324,16 @@ def _pajek(data: bytes) -> Any:
     lines = [(k, _words(line)) for k, line in enumerate(decode_text(data)[0].splitlines(), start=1)]
     lines = [(k, words) for k, words in lines if words and not words[0].startswith("%")]
     graph, section, row = nx.MultiDiGraph(), "", 0
+    sections: list[str] = []
+    relations: set[str] = set()
     for number, words in lines:
         if words[0].startswith("*"):
             section = words[0].lower().removeprefix("*")
+            # Relations are numbered, as in *Arcs :2 "advice".
+            sections.append(section)
+            relations |= {word for word in words[1:2] if word.startswith(":")}
+            if sections.count(section) > 1 or len(relations) > 1:
+                raise _several_graphs("a Pajek file", f"{' '.join(words)!r} on line {number} after others")
             if section == "vertices":
                 # Every vertex of a connected graph is mentioned somewhere; a larger count is a mistake.
                 limit = sum(len(words) for _, words in lines)
@@ -281,6 +342,8 @@ def _pajek(data: bytes) -> Any:
                 raise _pajek_error(number, f"one of *{', *'.join(['vertices', *PAJEK])}", words[0])
         elif section == "vertices":
             vertex = _vertex(words[0], len(graph), number)
+            if "label" in graph.nodes[vertex]:
+                raise _pajek_error(number, "a vertex that is not listed above", f"{vertex} again")
             graph.nodes[vertex]["label"] = words[1] if len(words) > 1 else words[0]
         elif section in PAJEK:
             row += section == "matrix"

@@ -377,7 +377,7 @@ def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float, 
         f"{labels[i]!r} to {labels[j]!r} {float(adjacency[i, j])!r} but back {float(adjacency[j, i])!r}"
         for i, j in zip(rows, columns, strict=True)
     )
-    remedy = "directed=True keeps those of a static network, row i being whom i listens to; (A + A.T) / 2 does not"
+    remedy = "directed=True keeps them, row i being whom i listens to; (A + A.T) / 2 does not"
     raise network_error("weights must be symmetric", got=first_few(named, len(rows)), remedy=remedy)
 
 

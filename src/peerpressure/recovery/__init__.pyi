@@ -1,4 +1,4 @@
-from ._data import observations_of as observations_of
+from ._data import observations_of as observations_of, read_observations as read_observations
 from ._diagnostics import FitDiagnostics as FitDiagnostics
 from ._estimate import Covariance as Covariance, Estimate as Estimate, Target as Target
 from ._estimators import (

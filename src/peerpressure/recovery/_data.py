@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure import storage
+from peerpressure.dates import is_calendar
 from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.files import naming
 from peerpressure.model import Model
@@ -38,8 +39,9 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork | No
     ----------
     data : Trajectory, pandas.DataFrame, xarray.Dataset, xarray.DataArray, array or path
         A run as it is. A data frame with tidy rows (``time``, ``agent``, ``public``, and ``replicate`` if there are
-        several) or with one column for each agent and the steps in a column ``time`` or in the index. An array of shape
-        (steps, agents) or (replicates, steps, agents), in the order of the agents. The path of a table that
+        several), with one column for each agent and the steps in a column ``time`` or in the index, or with one row
+        for each person and a column for each wave (wave1, wave2, …), which are numbered in their order. An array of
+        shape (steps, agents) or (replicates, steps, agents), in the order of the agents. The path of a table that
         ``Trajectory.from_csv`` reads, of a run that ``Trajectory.save`` wrote (.npz), of a netCDF file (.nc), of one
         that ``simulate`` wrote to disk (.zarr), or of a folder that ``peerpressure run`` wrote. Rows without times,
         which are those of an array and of a data frame with the default index, are steps 1, 2, 3 and so on, unless the
@@ -75,19 +77,70 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork | No
     array([[[0.5, 0.1],
             [0.4, nan]]])
     """
+    return read_observations(data, model)[0]
+
+
+def read_observations(
+    data: Record,
+    model: System | Network | TemporalNetwork | None = None,
+    step: str | None = None,
+    origin: object = None,
+) -> tuple[Trajectory, str]:
+    r"""Return data as `observations_of` does, with dates as steps, and how a table was read.
+
+    Parameters
+    ----------
+    data : Trajectory, pandas.DataFrame, xarray.Dataset, xarray.DataArray, array or path
+        As for `observations_of`.
+    model : Model, SDE, Network or TemporalNetwork, optional
+        As for `observations_of`.
+    step, origin : optional
+        As for ``Trajectory.from_dataframe``, for a table or a data frame with dates.
+
+    Returns
+    -------
+    run : Trajectory
+        The outputs.
+    description : str
+        How a file was read: separator, columns, and the steps of dates; empty for data in memory without dates.
+
+    Raises
+    ------
+    InvalidInputError
+        As for `observations_of`, or if a length of a step is given for data that have no dates.
+
+    See Also
+    --------
+    observations_of : The outputs alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from peerpressure.recovery import read_observations
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "survey.csv")
+    ...     _ = file.write_text("name,wave1,wave2\nann,0.5,0.4\nbob,0.1,\n")
+    ...     run, description = read_observations(file)
+    >>> description
+    "separated by commas, agent from 'name', a column for each of 2 waves, 'wave1', 'wave2' as steps 1 to 2"
+    """
     given: object = data
     refuse_model(given)
-    if isinstance(given, Trajectory):
-        return given
     system = None if model is None else _system(model)
     if isinstance(given, (str, os.PathLike)):
-        return _from_path(Path(given), system)
-    if isinstance(given, np.ndarray):
-        return _from_array(given, system or _unlinked(range(given.shape[-1] if given.ndim else 0)))
+        return _from_path(Path(given), system, step, origin)
     if _is_from(given, "pandas", "DataFrame"):
-        return _from_frame(given, system)
+        return _from_frame(given, system, step, origin)
+    if step is not None or origin is not None:
+        rule, got = "a length of a step belongs to a table with times", type(given).__name__
+        raise InvalidInputError(message(rule, got=f"a {got}", remedy="leave step and origin out"))
+    if isinstance(given, Trajectory):
+        return given, ""
+    if isinstance(given, np.ndarray):
+        return _from_array(given, system or _unlinked(range(given.shape[-1] if given.ndim else 0))), ""
     if _is_from(given, "xarray", "Dataset", "DataArray"):
-        return _from_xarray(given, system)
+        return _from_xarray(given, system), ""
     raise InvalidInputError(message("data must be " + FORMS, got=type(given).__name__, remedy="convert them first"))
 
 
@@ -137,14 +190,23 @@ def _is_from(value: object, package: str, *names: str) -> bool:
     return any(kind.__module__.partition(".")[0] == package and kind.__name__ in names for kind in type(value).__mro__)
 
 
-def _from_path(path: Path, system: System | None) -> Trajectory:
+def _from_path(path: Path, system: System | None, step: str | None, origin: object) -> tuple[Trajectory, str]:
     path = storage.run_in(path)
+    if storage.is_run(path):
+        if step is not None or origin is not None:
+            rule, got = "times of a stored run count steps already", "a step or an origin"
+            raise InvalidInputError(message(rule, got=got, remedy="leave it out, or pass a table with dates"))
+        return _from_run(path, system), "a stored run"
+    with naming(path, "a file of outputs"):
+        frame, words = storage.read_frame(path, None if system is None else system.model, calendar=is_calendar(step))
+        run, clock = _from_frame(frame, system, step, origin)
+    return run, "; ".join(filter(None, [words, clock]))
+
+
+def _from_run(path: Path, system: System | None) -> Trajectory:
     if path.suffix.lower() in (*storage.SAVED, *storage.STORES):
         return Trajectory.load(path)
-    if storage.is_run(path):
-        return _from_netcdf(path, system)
-    with naming(path, "a file of outputs"):
-        return _from_frame(storage.read_frame(path, None if system is None else system.model)[0], system)
+    return _from_netcdf(path, system)
 
 
 def _from_netcdf(path: Path, system: System | None) -> Trajectory:
@@ -174,26 +236,40 @@ def _from_xarray(given: Any, system: System | None) -> Trajectory:
     if not {"time", "agent"} <= set(array.dims):
         rule, got = "an array of xarray must have dimensions time and agent", ", ".join(map(str, array.dims))
         raise InvalidInputError(message(rule, got=got, remedy="rename its dimensions"))
-    return _from_frame(array.rename("public").to_dataframe()[["public"]].reset_index(), system)
+    return _from_frame(array.rename("public").to_dataframe()[["public"]].reset_index(), system)[0]
 
 
-def _from_frame(frame: pandas.DataFrame, given: System | None) -> Trajectory:
+def _from_frame(
+    frame: pandas.DataFrame, given: System | None, step: str | None = None, origin: object = None
+) -> tuple[Trajectory, str]:
+    import pandas
+
     if frame.index.nlevels > 1 or frame.index.name is not None:
         # Names of an index are columns that happen to be in front.
         frame = _named_by_time(frame.index.names[0], frame.reset_index(), given)
-    named = storage.with_roles(frame, None if given is None else given.model)
+    elif not isinstance(frame.index, pandas.RangeIndex) and not storage.has_agents(
+        frame, None if given is None else given.model
+    ):
+        # Persons beside their waves.
+        beside = frame.reset_index()
+        frame = beside if storage.waves_of(beside, None if given is None else given.model) is not None else frame
+    named = storage.with_roles(frame, None if given is None else given.model, calendar=is_calendar(step))
     system = _unlinked(storage.agents_in(named)) if given is None else given
     model = system.model
     if "time" not in named.columns and not {"agent", "public"} <= set(named.columns):
         named = named.assign(time=_times_of(named, system))
-    if system.is_continuous:
-        return _on_real_times(named, system)
-    return Trajectory.from_dataframe(named, model)
+    if system.is_continuous and step is None:
+        named = storage.multiples(named, system.step)
+    named, clock = storage.on_steps(named, step, origin)
+    run = Trajectory.from_dataframe(named, model)
+    return replace(run, times=run.times * np.float64(system.step)) if system.is_continuous else run, clock or ""
 
 
 def _named_by_time(index: object, frame: pandas.DataFrame, given: System | None) -> pandas.DataFrame:
     """Return a wide frame with the name "time" in place of that of its index, unless it means something else."""
     model = None if given is None else given.model
+    if storage.waves_of(frame, model) is not None:
+        return frame
     labels = set() if model is None else set(map(str, model.network.agents))
     roles = set(storage.with_roles(frame, model).columns)
     is_wide = "time" not in roles and not {"agent", "public"} <= roles
@@ -257,9 +333,3 @@ def _from_array(values: NDArray[Any], system: System) -> Trajectory:
         mean=None,
         final=State(int(steps[-1]), states[:, -1]),
     )
-
-
-def _on_real_times(frame: pandas.DataFrame, system: System) -> Trajectory:
-    """Return the outputs at multiples of the step of an SDE."""
-    run = Trajectory.from_dataframe(storage.multiples(frame, system.step), system.model)
-    return replace(run, times=run.times * np.float64(system.step))

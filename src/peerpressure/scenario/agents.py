@@ -197,7 +197,23 @@ def match_agents(table: TextTable, labels: Sequence[Any], values: Sequence[int],
     if len(table.rows) != len(labels):
         rule = f"there must be one row for each of the {len(labels)} agents"
         raise InvalidInputError(message(rule, got=f"{len(table.rows)} rows", remedy="add or remove rows"))
+    for k in (k for k in range(table.width) if k not in values):
+        if _numbers_rows_otherwise(table.column(k)):
+            rule, got = (
+                "rows must be in the order of agents without labels",
+                f"{heading[k] or 'numbers'!r} in another order",
+            )
+            remedy = "sort the rows by it, or remove it if it does not number the agents"
+            raise InvalidInputError(message(rule, got=got, remedy=remedy))
     return Match(None, list(range(len(labels))), [])
+
+
+def _numbers_rows_otherwise(texts: Sequence[str]) -> bool:
+    """Return whether texts are all whole numbers from 0 or 1 on, and not in their order."""
+    numbers = [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 19]
+    first = min(numbers, default=0)
+    counted = list(range(first, first + len(texts)))
+    return first in (0, 1) and sorted(numbers) == counted and numbers != counted
 
 
 def _matched(table: TextTable, labels: Sequence[Any], known: dict[str, int], column: int) -> Match:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
 
-from peerpressure.dates import origin_seconds, seconds_in
+from peerpressure.dates import is_calendar, origin_seconds, seconds_in
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
@@ -216,7 +216,7 @@ class Observe(Section):
     @model_validator(mode="after")
     def _can_be_built(self) -> Observe:
         self.observation()
-        if self.step is not None:
+        if is_calendar(self.step):
             seconds_in(self.step)
         if self.origin is not None:
             origin_seconds(self.origin)

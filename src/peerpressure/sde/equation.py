@@ -414,7 +414,7 @@ class SDE:
         model, k, transposed, rate = self.model, 1, self.network.transposed, None
         if model.temporal_network is not None:
             k = self.network_step(t)
-            transposed = model.adjacency_at(k)
+            transposed = model.temporal_network.transposed_at(k)
         if model.adaptation is not None:
             rate = model.adaptation.adaptation_weights(self.n) * float(self.adaptation_pace(t))
         gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, model.degrees_at(k))

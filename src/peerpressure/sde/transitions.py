@@ -308,7 +308,7 @@ def _taylor_terms(sde: SDE, piece: _Piece) -> list[Array]:
     rate = _polynomial(piece.rate, h, h * piece.rate.max()) if at.has_hidden else piece.rate
     model, transposed = sde.model, sde.network.transposed
     if model.temporal_network is not None:
-        transposed = model.adjacency_at(piece.step)
+        transposed = model.temporal_network.transposed_at(piece.step)
     kept = model.kept_at(piece.step)
     terms = [np.eye(at.states)]
     sizes = [_block_sizes(at, terms[0])]

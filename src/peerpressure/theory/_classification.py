@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.chain import phases
 from peerpressure.dates import whole_steps
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.schedules import Constant, Formula, Growth, Schedule, Table
@@ -437,6 +438,11 @@ def classify(system: System) -> LongRun:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     given = checked_system(system).model
+    if given.temporal_network is not None and (given.network.directed or not given.network.is_connected):
+        rule = "the long run of a temporal network is known where it is undirected and all agents meet"
+        got = repr(given.temporal_network)
+        remedy = "simulate it, use moments(model, steps) for a finite run, network.aggregate or largest_component()"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     growth = given.pressure.growth
     regime = regime_of(given.pressure, growth)
     # Under bounded pressure agents have no common value unless all adapt, and their own ones are wanted.

@@ -114,6 +114,8 @@ class HorizonDistance:
         # Symmetric networks share the matrix.
         if not model.network.directed:
             return self._adjacency
+        if model.temporal_network is not None:
+            return lambda t: self._adjacency(t).T
         A = model.network.transposed.toarray() if model.n <= _DENSE else model.network.transposed
         return lambda t: A
 
