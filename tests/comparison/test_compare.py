@@ -84,7 +84,7 @@ def test_few_rows_are_asked_whether_anybody_had_seen_anything() -> None:
     rows = record(network, 5, 1)
     with pytest.raises(pp.errors.InvalidInputError, match="set first = 'before' if they had not") as caught:
         pp.compare(rows, network)
-    assert "--first on the command line" in str(caught.value)
+    assert "peerpressure response --first" in str(caught.value)
     assert pp.compare(rows, network, ["none", "constant"]).fits
     assert pp.compare(rows).fits  # without a network there is nothing to respond to
 

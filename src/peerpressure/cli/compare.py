@@ -19,6 +19,7 @@ from peerpressure.cli.estimates import (
     Scale,
     Step,
     check_out,
+    check_report,
     in_own_words,
     is_folder,
     network_of,
@@ -28,7 +29,6 @@ from peerpressure.cli.estimates import (
 )
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import declare_output
 
 if TYPE_CHECKING:
     from peerpressure.comparison import Comparison
@@ -77,7 +77,7 @@ def compare(
     Example: peerpressure compare answers.csv --network friends.csv --report report.html
     """
     check_out(out, "compare")
-    _check_report(report)
+    check_report(report)
     with progress_line() as show_stage, listing_problems():
         from peerpressure.comparison import compare as compare_models
         from peerpressure.comparison.page import estimates_of
@@ -116,15 +116,6 @@ def compare(
     _print(comparison, estimates)
     for written in filter(None, (out, report)):
         show(f"written to {written}")
-
-
-def _check_report(report: Path | None) -> None:
-    """Raise if the page cannot be written under its name."""
-    if report is not None:
-        if report.suffix.lower() not in (".html", ".htm"):
-            remedy = "use a name that ends in .html"
-            raise InvalidInputError(message("a report must be an HTML file", got=report.name, remedy=remedy))
-        declare_output(report)
 
 
 def _print(comparison: Comparison, estimates: Estimates) -> None:

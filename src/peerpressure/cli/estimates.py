@@ -102,6 +102,15 @@ def is_folder(out: Path) -> bool:
     return not out.suffix or out.is_dir()
 
 
+def check_report(report: Path | None) -> None:
+    """Raise if the page cannot be written under its name."""
+    if report is not None:
+        if report.suffix.lower() not in (".html", ".htm"):
+            remedy = "use a name that ends in .html"
+            raise InvalidInputError(message("a report must be an HTML file", got=report.name, remedy=remedy))
+        declare_output(report)
+
+
 def write_estimates(estimates: Estimates, out: Path, study: Study, files: Mapping[str, Content]) -> None:
     """Write the first table to a file; or all of it, and further files, to a folder."""
     from peerpressure.report.folder import made_by, write_folder

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Commands whose results can be made again. A folder may come from somebody else: it cannot ask for any other command,
 # nor for options that write elsewhere or reach another machine.
-COMMANDS: Final = ("run", "sweep", "paper", "recover", "fit", "compare", "infer")
+COMMANDS: Final = ("run", "sweep", "paper", "recover", "fit", "compare", "response", "infer")
 REFUSED: Final = ("--out", "--figure", "--report", "--dask")
 
 

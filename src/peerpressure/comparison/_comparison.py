@@ -171,7 +171,7 @@ def _check_rows(panel: Panel) -> None:
         rule = f"records of {FEW_ROWS} rows or fewer tell whether people respond, not how pressure changes"
         remedy = (
             "had people seen each other's answers before the first row? set first = 'before' if they had not, or "
-            "'after' (--first on the command line, fitting.response in Python), or name the rivals to compare"
+            "'after' (peerpressure response --first, fitting.response in Python), or name the rivals to compare"
         )
         raise InvalidInputError(message(rule, got=f"{panel.length + 1}", remedy=remedy))
 

@@ -18,7 +18,7 @@ from peerpressure.files import naming
 from peerpressure.fitting.panels import Codes, First, GroupPanel, Neighbours, Shown
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
-from peerpressure.recovery import observations_of
+from peerpressure.recovery import read_observations
 from peerpressure.step import Array
 from peerpressure.storage import MISSING
 from peerpressure.tables import Row, TextTable, cell_text, places_in, read_table
@@ -44,6 +44,7 @@ class AnswerTable:
     seen: Array | None
     has_groups: bool
     has_questions: bool
+    words: str  # how a table was read
 
 
 def group_panel(
@@ -78,7 +79,8 @@ def group_panel(
         exposure = Shown(shown)
     cluster = _codes(answers.groups)[1] if answers.has_groups else units
     panel = GroupPanel(values, exposure, first, stratum, cluster, units, answers.agents)
-    return panel, (*notes, *_gaps(panel))
+    words = (f"The answers were read as {answers.words}.",) if answers.words and _is_path(data) else ()
+    return panel, (*words, *notes, *_gaps(panel))
 
 
 def _gaps(panel: GroupPanel) -> tuple[str, ...]:
@@ -146,7 +148,7 @@ def _table_of(data: Any) -> TextTable | None:
 
 
 def _plain(data: Any) -> AnswerTable:
-    run = observations_of(data)
+    run, words = read_observations(data)
     if run.states is None or run.states.shape[0] != 1:
         rule, remedy = (
             "these must be the recorded answers of one group",
@@ -155,7 +157,7 @@ def _plain(data: Any) -> AnswerTable:
         raise InvalidInputError(message(rule, got=f"{run.replicates.size} replicates", remedy=remedy))
     labels = [str(label) for label in np.array(run.model.network.labels, dtype=object)[np.asarray(run.agents)]]
     blank = [""] * len(labels)
-    return AnswerTable(run.states[0].copy(), np.asarray(run.times), labels, blank, blank, None, False, False)
+    return AnswerTable(run.states[0].copy(), np.asarray(run.times), labels, blank, blank, None, False, False, words)
 
 
 def _places(heading: Sequence[str], names: Mapping[str, str | None]) -> dict[str, int]:
@@ -205,7 +207,8 @@ def _tidy(table: TextTable, places: Mapping[str, int]) -> AnswerTable:
         seen = np.full(values.shape, np.nan)
         seen[row, person] = _numbers(table, places["seen"], "value seen")
     groups, questions, agents = (list(part) for part in zip(*cast("list[tuple[str, str, str]]", people), strict=True))
-    return AnswerTable(values, times, agents, groups, questions, seen, "group" in texts, "question" in texts)
+    words = table.description(places)
+    return AnswerTable(values, times, agents, groups, questions, seen, "group" in texts, "question" in texts, words)
 
 
 # Networks
