@@ -236,6 +236,8 @@ def test_residuals_show_each_agent_the_histogram_the_fit_and_the_law(tables: Tab
         expected = stats.norm.pdf(np.asarray(line.get_xdata()), mean, std)
         np.testing.assert_allclose(np.asarray(line.get_ydata()), expected, rtol=1e-9)
     assert list(np.asarray(zero.get_xdata())) == [0.0, 0.0]
+    bars = [bar for bar in means.patches if isinstance(bar, Rectangle)]
+    assert sum(bar.get_height() * bar.get_width() for bar in bars) == pytest.approx(1.0)
     assert "40 agents over 50 runs" in words(each)
 
 
