@@ -88,24 +88,3 @@ def test_agents_of_small_maps_are_named() -> None:
 
     assert {"Medici", "Strozzi", "Pazzi"} <= names("florentine")
     assert not names("karate")
-
-
-@pytest.mark.parametrize(
-    ("counts", "words"),
-    [
-        ((2, 3), "spread\n± standard error, 2 replications"),
-        ((1, 3), "spread\n± standard error, 3 replicates"),
-        ((1, 1), "spread"),
-    ],
-)
-def test_the_band_of_a_sweep_is_over_what_is_independent(counts: tuple[int, int], words: str) -> None:
-    replications, replicates = counts
-    index = [(x, i, j) for x in (1, 2) for i in range(replications) for j in range(replicates)]
-    rows = pd.DataFrame(index, columns=["place", "replication", "replicate"])
-    rows = rows.assign(measure="spread", detail="", value=rows.eval("place + 0.1 * replication + 0.01 * replicate"))
-    axes = sweep_plot(rows).figure.axes[0]
-    assert axes.get_ylabel() == words
-    values = {"2": [1.01, 1.11], "1": [1.0, 1.01, 1.02] if replicates > 1 else [1.0]}[str(replications)]
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    heights = axes.collections[0].get_paths()[0].vertices[:, 1]
-    assert heights.max() - heights.min() == pytest.approx(1 + 2 * error)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from peerpressure.cli.terminal import USAGE, AsJson, print_json, results_folder
-
-if TYPE_CHECKING:
-    from peerpressure.sweep import Plan
 
 
 def check(
@@ -65,24 +62,9 @@ def _summary(file: Path) -> tuple[str, dict[str, str]]:
     # The key ``scenario`` names a file in a sweep, and no section of a scenario has this name.
     if isinstance(parse_toml(read_text(file, "a scenario"), str(file)).get("scenario"), str):
         plan = load_sweep(file).plan
-        return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}", _meaning_of_points(plan)
+        return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}", {}
     scenario = load_scenario(file)
     length = f"{scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
     # The model is built, not run, so the size and all values are those of the run.
     room = check_room(scenario, results_folder(scenario, file))
     return f"{scenario.system()!r}, {length}, {room}", findings(scenario)
-
-
-def _meaning_of_points(plan: Plan) -> dict[str, str]:
-    """Return what the points of a sweep have in common, and what an error bar at a point is over."""
-    replicates = plan.base["scenario"].get("run", {}).get("replicates", 1)
-    if plan.random_numbers == "common":
-        drawn = "common: hidden opinions, networks and noise are drawn alike at all points, where no axis changes them"
-    else:
-        drawn = "independent: each point draws hidden opinions, networks and noise of its own, unless they have a seed"
-    bars = f"standard error over {plan.replications} replications, which differ in all that has no seed of its own"
-    if plan.replications == 1:
-        bars = f"standard error over {replicates} replicates of one network and one set of hidden opinions"
-        if replicates == 1 and "run.replicates" not in plan.axes:
-            bars = "none: there is one run at each point; replications = 5 gives them"
-    return {"random numbers": drawn, "error bars": bars}

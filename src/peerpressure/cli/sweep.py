@@ -176,8 +176,8 @@ def plot(
 ) -> None:
     """Plot a measure over the axes of a sweep, as PDF and PNG.
 
-    Lines show the mean over replications with its standard error, or over replicates if there is one replication;
-    boxes the quartiles, and a heat map the mean over two axes.
+    Lines show the mean over replications with its standard error, boxes the quartiles, and a heat map the mean over
+    two axes.
 
     Example: peerpressure sweep plot sweep.toml --kind heat --measure spread
     """

@@ -189,8 +189,7 @@ def sweep_plot(
     table : pandas.DataFrame
         The table that ``peerpressure.sweep.collect`` returns.
     kind : {"lines", "boxes", "heat"}, default "lines"
-        Means with their standard errors, quartiles, or a heat map of means over two axes. Standard errors are over
-        replications; if there is one only, over its replicates, which share networks and hidden opinions.
+        Means with their standard errors, quartiles, or a heat map of means over two axes.
     measure : str, optional
         The measure; by default the first in the table.
     x : str, optional
@@ -258,23 +257,8 @@ def _draw(rows: pd.DataFrame, kind: str, measure: str, x: str, by: str | None) -
         KINDS[kind](axes, rows if measure == "verdict" else rows[rows["detail"].fillna("") == detail], measure, x, by)
         axes.set_title(words(detail or (measure if kind == "heat" else "")), loc="left")
         axes.set_xlabel(words(x))
-    band = f"\n{spread_over(rows)[1]}" if kind == "lines" else ""
-    panels[0].set_ylabel(words(by or "") if kind == "heat" else f"{words(measure)}{band}".rstrip())
+    panels[0].set_ylabel(words(by or "") if kind == "heat" else words(measure))
     return figure
-
-
-def spread_over(rows: pd.DataFrame) -> tuple[str, str]:
-    """Return the column whose values are independent at a point of a sweep, and what its band shows in words.
-
-    >>> spread_over(pd.DataFrame({"replication": [0, 0], "replicate": [0, 1]}))
-    ('replicate', '± standard error, 2 replicates')
-    """
-    # Replicates of one unit share their networks and hidden opinions, so only units are independent, if there are any.
-    for name in ("replication", "replicate"):
-        count = rows[name].nunique() if name in rows else 0
-        if count > 1:
-            return name, f"± standard error, {count} {name}s"
-    return "replication", ""
 
 
 def words(name: str) -> str:
@@ -290,9 +274,10 @@ def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
     """Draw the mean at every value of x with its standard error, one line per value of the other axis."""
     groups: list[tuple[Any, pd.DataFrame]] = [("", rows)] if by is None else list(rows.groupby(by, sort=False))
     places = _places(rows[x])
-    colours, over = _colours(len(groups)), spread_over(rows)[0]
+    colours = _colours(len(groups))
     for (value, group), colour in zip(groups, colours, strict=True):
-        unit = group.groupby([x, over], sort=False, dropna=False)["value"].mean().groupby(level=0, sort=False)
+        # Replicates of one unit share their graph, so only units are independent.
+        unit = group.groupby([x, "replication"], sort=False)["value"].mean().groupby(level=0, sort=False)
         # The standard error of a single unit is undefined; its band has width 0.
         mean, error = unit.mean(), unit.sem().fillna(0.0)
         at = [places[key] for key in mean.index]
