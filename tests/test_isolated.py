@@ -49,7 +49,7 @@ def test_the_rule_follows_the_source_of_the_network(tmp_path: Any) -> None:
     assert networks.recorded_contacts("hospital").isolated == "keep"
     file = tmp_path / "contacts.txt"
     file.write_text("\n".join(f"{t} {i} {j}" for t, i, j, *_ in CONTACTS))
-    assert networks.read_contacts(file).isolated == "keep"
+    assert networks.read_contacts(file, columns=["time", "source", "target"]).isolated == "keep"
     designed = TemporalNetwork.from_events([(1, "a", "b"), (2, "b", "c"), (3, "a", "b", 0)])
     assert designed.isolated == pp.Model(designed, [0, 1, 2]).isolated == "own"
     assert networks.activity_driven(20, 10, seed=1).isolated == "own"

@@ -227,11 +227,13 @@ def test_measures_are_listed_with_what_they_tell(capfd: Captured) -> None:
     assert "Spread of the public opinions" in run(capfd, "sweep", "measures").out
 
 
-def test_an_order_of_columns_that_was_concluded_is_reported(tmp_path: Path, capfd: Captured) -> None:
+def test_an_order_of_columns_is_declared(tmp_path: Path, capfd: Captured) -> None:
     rows = ((k * 3 % 7, (k * 3 + 1 + k % 5) % 7, 1082040961 + 3600 * k) for k in range(20))
     (tmp_path / "messages.txt").write_text("".join("{} {} {}\n".format(*row) for row in rows))
     study = tmp_path / "study.toml"
     study.write_text("[network]\ncontacts = 'messages.txt'\nresolution = 3600\n[run]\nsteps = 20\n")
-    with pytest.warns(UserWarning, match="columns source, target, time; set columns to confirm it"):
-        answer = run(capfd, "check", study)
-    assert "columns source, target, time" in answer.out
+    answer = run(capfd, "check", study)
+    assert "the order of columns without names must be clear" in answer.out + answer.err
+    declared = "resolution = 3600\ncolumns = ['source', 'target', 'time']"
+    study.write_text(study.read_text().replace("resolution = 3600", declared))
+    assert "columns source, target, time" in run(capfd, "check", study).out
