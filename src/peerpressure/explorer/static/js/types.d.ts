@@ -302,6 +302,8 @@ export interface Suggestion {
   text: string;
   section: PressureSection;
   rms_distance: number | null;
+  /** Whether agents end closer to v by a share of the range of opinions that is worth another schedule. */
+  worthwhile: boolean;
   /** In the long run; null if the schedule is for this run only. */
   outcome: string | null;
   words: string | null;

@@ -20,7 +20,10 @@ const FACTS = {
   camps: ["targets", "values of the two camps"],
   disagreement: ["disagreement at t = …", "root mean square distance of agents to their common value"],
   rms_distance: ["distance to v at t = …", "root mean square distance of agents to v"],
-  each_other: ["close to each other", "two agents, as a root mean square over pairs and noise; exact, up to t = …"],
+  each_other: [
+    "close to each other",
+    "two agents, who may be on different sides of v, as a root mean square over pairs and noise; exact, up to t = …",
+  ],
   near_value: ["close to v", "an agent, as a root mean square over agents and noise; exact, up to t = …"],
   bias: ["bias over time", "how far the agents' common value lies from v on average"],
   variance: ["variance over time", "how much the agents' common value differs from run to run"],
@@ -28,6 +31,9 @@ const FACTS = {
 };
 
 const MAX_VALUES = 3;
+
+// Share of the steps up to which agents who are close in the last ones are not said to be so from then on.
+const SHORT = 0.1;
 
 // What depends on the forecast, which takes longer to compute than the rest.
 const FORECAST_FACTS = ["disagreement", "rms_distance", "each_other", "near_value"];
@@ -129,7 +135,8 @@ export function showForecast(verdict, end, pressure, onUse) {
   setFact("each_other", settling ? since(settling.each_other, settling) : null, settling?.each_other, end);
   setFact("near_value", settling ? since(settling.value, settling) : null, settling?.value, end, own);
   const present = { pressure, target: own ? "their limits" : "v", distance: verdict?.advice?.rms_distance ?? null };
-  showAdvice(verdict?.advice?.suggestions[0], present, onUse);
+  const best = verdict?.advice?.suggestions[0];
+  showAdvice(best?.worthwhile ? best : undefined, present, onUse);
 }
 
 /**
@@ -142,6 +149,11 @@ function since(step, { tolerance, steps, step_length: length, is_bound: isBound 
     length === null ? `step ${formatCount(at)}` : `time ${formatNumber(at * length, 3)}`;
   if (step === null) return `not ${near} by ${moment(steps)}`;
   if (isBound) return step ? `not ${near} before ${moment(step)}` : "not known";
+  const held = steps - step + 1;
+  // Where distances rise and fall they may well rise again.
+  if (step && (held === 1 || held <= SHORT * steps)) {
+    return `${near} only ${held > 1 ? `in the last ${formatCount(held)} steps` : "at the last step"}`;
+  }
   return `${near} from ${step ? `${moment(step)} on` : "the start"}`;
 }
 
@@ -200,6 +212,6 @@ function adviceText(best, { pressure, target, distance }) {
   const after = best.words ? ` In the long run: ${best.words}.` : "";
   return (
     `Under ${named("the present pressure", pressure)} agents end ${now} from ${target}. ` +
-    `Under ${named(ADVISED[best.name], best.text)} they would end ${then} from ${target}.${after}`
+    `Under ${named(ADVISED[best.name], best.name === "averaging" ? "" : best.text)} they would end ${then} from ${target}.${after}`
   );
 }
