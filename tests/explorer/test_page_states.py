@@ -41,7 +41,7 @@ UNSHOWN = {"check", "upload", *(name for name in API if name.startswith("export/
 # The part of the page that each of the server's routes answers for; a network and its run are shown together.
 PATHS = {name: "run" if name == "network" else name for name in API if name not in UNSHOWN}
 # Curves of one point.
-HASTY = Limits(recovery_seconds=0, inference_seconds=0)
+HASTY = Limits(recovered=0, inference_seconds=0)
 FEW = 8  # steps, from which a network is inferred fast
 # What takes the place of an answer: a status and a text, or nothing where the server is gone.
 FAILURES: dict[str, tuple[int, str]] = {
