@@ -223,10 +223,15 @@ def test_colours_zoomed_to_now_reach_as_far_as_opinions_from_now_on(page: Driver
     states = np.random.default_rng(4).normal(0.5, 1, (60, 9)) / np.arange(1, 61)[:, None]
     arguments = {"low": states.min(axis=1).tolist(), "high": states.max(axis=1).tolist()}
     call = "[...module.reachFromNowOn(given.low, given.high, 0.1, 0.8)]"
-    expected = [min(0.8, float(np.abs(states[t:] - 0.1).max())) for t in range(60)]
+    far = np.abs(states - 0.1).max(axis=1)
+    common = np.where(np.ptp(np.sign(states - 0.1), axis=1) == 0, np.abs(states - 0.1).min(axis=1), 0.0)
+    expected = [min(0.8, float(np.maximum(far, 3 * common)[t:].max())) for t in range(60)]
     assert page.module("run-shape", call, arguments) == pytest.approx(expected, rel=1e-6)
     # What rounding alone tells apart has one colour, and what is beyond all numbers does not matter to the others.
     assert page.module("run-shape", "[...module.reachFromNowOn([1, 1], [1, 1], 1, 1)]") == pytest.approx([1e-5] * 2)
+    # What agents agree on is no extreme opinion, on whichever side of the centre.
+    agreed = page.module("run-shape", "[...module.reachFromNowOn([0, 0.48, 0.1], [1, 0.48, 0.1], 0.29, 1)]")
+    assert agreed == pytest.approx([0.71, 0.57, 0.57])
     assert page.module("run-shape", "[...module.reachFromNowOn([NaN, 0], [1, 0.5], 0, 2)]") == [2, 0.5]
 
 

@@ -615,7 +615,9 @@ def test_two_random_values_have_deviations_and_are_told_with_those_of_this_run(o
     assert [float(deviation) for _, deviation in pairs] == pytest.approx([float(law.std[0])] * 2, abs=5e-4)
     # All agents of a side, or of a camp, have come together by now.
     ends = sorted({*arrays["states"][-1].round(3).tolist()})
-    told = re.fullmatch(r"At the end of this run they are at (−?[\d.]+) and (−?[\d.]+)\.", facts["this_run"])
+    parts = {"oscillation": "sides", "bipartite": "camps"}[outcome]
+    sentence = rf"At the end of this run the means of the two {parts} are (−?[\d.]+) and (−?[\d.]+)\."
+    told = re.fullmatch(sentence, facts["this_run"])
     assert told is not None
     assert [float(one.replace("−", "-")) for one in told.groups()] == pytest.approx(ends, abs=1e-3)
 

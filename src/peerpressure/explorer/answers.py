@@ -148,7 +148,11 @@ def this_run(verdict: Verdict, arrays: Mapping[str, Array]) -> str:
     deviation = float(verdict.law.std.max())
     digits = 3 if not 0 < deviation < math.inf else max(2, 1 - math.floor(math.log10(deviation)))
     told = " and ".join(fixed(value, min(digits, 6)) for value in values)
-    return f"At the end of this run they are at {told}." if told else ""
+    # Single agents differ from these.
+    what = "their mean is" if len(values) == 1 else "the means of the two sides are"
+    if verdict.outcome is Outcome.BIPARTITE:
+        what = "the means of the two camps are"
+    return f"At the end of this run {what} {told}." if told else ""
 
 
 def _values_of_run(verdict: Verdict, arrays: Mapping[str, Array]) -> list[float]:

@@ -250,6 +250,8 @@ export interface Verdict {
   reason: string;
   reasons: { code: string; values: Record<string, number | string | null>; text: string }[];
   estimated: boolean;
+  /** The growth of the pressure. */
+  regime: string;
   /** The consensus value v. */
   value: number;
   kappa: number;

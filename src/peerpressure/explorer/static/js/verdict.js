@@ -61,14 +61,20 @@ function powerLaw(law) {
  * @param {number | null} [value] in full precision
  * @param {number} [end] of the run
  * @param {boolean} [own] whether agents have limits of their own in place of v
+ * @param {boolean} [camps] whether two camps have opposite values in place of a common one
  */
-function setFact(key, shown, value = null, end = 0, own = false) {
+function setFact(key, shown, value = null, end = 0, own = false, camps = false) {
   const list = byId("verdict-facts");
   if (!list.childElementCount) list.append(...Object.entries(FACTS).map(([name, [, hint]]) => factRow(name, hint)));
   const row = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
   const [term, output] = /** @type {HTMLElement[]} */ ([...row.children]);
-  term.textContent = FACTS[key][0].replace("…", formatCount(end)).replace("to v", own ? "to own limit" : "to v");
-  term.title = FACTS[key][1].replace("…", formatCount(end)).replace("to v", own ? "to their own limits" : "to v");
+  const [name, hint] = FACTS[key].map((text) => text.replace("…", formatCount(end)));
+  term.textContent = name
+    .replace("to v", own ? "to own limit" : "to v")
+    .replace(" at", camps ? " within camps at" : " at");
+  term.title = hint
+    .replace("to v", own ? "to their own limits" : "to v")
+    .replace("their common value", camps ? "the value of their camp" : "their common value");
   output.replaceChildren(shown ?? "");
   output.dataset.value = String(value);
   row.hidden = shown === null;
@@ -125,11 +131,13 @@ export function showVerdict({ outcome, heading: text, summary, reason, value, ra
 export function showForecast(verdict, end, pressure, onUse) {
   const forecast = verdict?.forecast;
   const own = forecast?.own_limits;
+  const camps = verdict?.reasons.some(({ code }) => code === "camps");
   const outlook = byId("verdict-outlook");
   outlook.textContent = verdict?.outlook ?? "";
   outlook.hidden = !verdict?.outlook;
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
-    setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end, own);
+    const shown = forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null;
+    setFact(key, shown, forecast?.[key], end, own, key === "disagreement" && camps);
   }
   const settling = forecast?.settling;
   setFact("each_other", settling ? since(settling.each_other, settling) : null, settling?.each_other, end);
