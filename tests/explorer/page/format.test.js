@@ -9,6 +9,7 @@ const JS = "../../../src/peerpressure/explorer/static/js";
 const format = await import(`${JS}/format.js`);
 const { exposureScale, opinionScale } = await import(`${JS}/colour.js`);
 const { moralOf, spreadInWords } = await import(`${JS}/tour-steps.js`);
+const { since } = await import(`${JS}/verdict.js`);
 const { reachFromNowOn } = await import(`${JS}/run-shape.js`);
 const { nearestStop, sliderStops } = await import(`${JS}/fields.js`);
 
@@ -78,6 +79,18 @@ test("what is left of two camps is what the run shows at its end", () => {
   };
   assert.match(spreadInWords({ stage: stage(0.48, 0.5) }), /next to nothing is left/);
   assert.match(spreadInWords({ stage: stage(0.2, 0.7) }), /still differ by up to 0\.50/);
+});
+
+test("agents who are close at the end only are not said to be so from then on", () => {
+  const settling = { tolerance: 0.1, steps: 40, each_other: null, value: null, step_length: null, is_bound: false };
+  const words = [null, 0, 30, 39, 40].map((step) => since(step, settling));
+  assert.deepEqual(words, [
+    "not within 0.1 by step 40",
+    "within 0.1 from the start",
+    "within 0.1 from step 30 on",
+    "within 0.1 only in the last 2 steps",
+    "within 0.1 only at the last step",
+  ]);
 });
 
 test("colours of opinions that agree beside the centre are those of no extreme opinion", () => {

@@ -148,10 +148,11 @@ export function showForecast(verdict, end, pressure, onUse) {
 }
 
 /**
+ * Return from when on agents are close, in words.
  * @param {number | null} step
  * @param {import("./types.js").Settling} settling
  */
-function since(step, { tolerance, steps, step_length: length, is_bound: isBound }) {
+export function since(step, { tolerance, steps, step_length: length, is_bound: isBound }) {
   const near = `within ${formatNumber(tolerance, 1)}`;
   const moment = (/** @type {number} */ at) =>
     length === null ? `step ${formatCount(at)}` : `time ${formatNumber(at * length, 3)}`;
