@@ -25,7 +25,7 @@ def hold(route: Route) -> None:
 
 
 def refuse(route: Route) -> None:
-    error = {"text": "agents must be few, got many; take fewer", "where": "network.n"}
+    error = {"text": "agents must be few, got many; take fewer", "where": None}
     route.fulfill(status=422, json={"error": error})
 
 

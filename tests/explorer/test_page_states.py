@@ -32,7 +32,7 @@ OBSERVER = ("recovered", "observe", "exposure", "budget", "bench")
 APART = ("exact", *OBSERVER, "inference")
 EVERY = ("run", *APART)
 # Curves of one point.
-HASTY = Limits(recovery_seconds=0, inference_seconds=0)
+HASTY = Limits(recovered=0, inference_seconds=0)
 FEW = 8  # steps, from which a network is inferred fast
 REFUSED = "agents must be few, got many; take fewer"
 GONE = "The explorer does not answer."

@@ -65,7 +65,7 @@ def paint(driver: Driver) -> None:
     for hub in hubs:
         canvas.stroke(places[hub])
     at(driver, "paint", done=True)
-    assert status(driver) == "Two camps: 10 members in orange, 24 in blue."
+    assert status(driver) == "Two camps: 10 members think more than 0.50, and 24 less."
     assert np.flatnonzero(driver.scenario()["agents"]["hidden"]).tolist() == hubs
 
 

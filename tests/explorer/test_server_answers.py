@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import runpy
@@ -16,11 +17,13 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import CancelledError
+from peerpressure.explorer import answers
 from peerpressure.explorer.answers import (
     NEGATIVE,
     ONE_WAY,
     exact_answer,
     inference_answer,
+    long_run,
     recovered_answer,
     run_answer,
 )
@@ -45,8 +48,7 @@ TEMPORAL = SMALL | {"network": SMALL["network"] | {"dynamics": {"kind": "failing
 
 @pytest.fixture(scope="module")
 def asker() -> Iterator[Asker]:
-    # On a busy machine, or while kernels are compiled, a verdict may take longer than a page waits for it.
-    with served(Limits(verdict_seconds=100.0)) as address, Asker(address) as one:
+    with served(Limits()) as address, Asker(address) as one:
         yield one
 
 
@@ -104,9 +106,7 @@ FOLLOWED = SMALL | {
 }
 
 
-@pytest.mark.parametrize(
-    ("limits", "scenario"), [(Limits(rounds=500), TEMPORAL), (Limits(verdict_seconds=0.0), FOLLOWED)]
-)
+@pytest.mark.parametrize(("limits", "scenario"), [(Limits(rounds=500), TEMPORAL), (Limits(verdict=0), FOLLOWED)])
 def test_a_run_does_not_wait_for_a_verdict_that_takes_too_long(limits: Limits, scenario: dict[str, Any]) -> None:
     built = ModelCache(limits).build({"scenario": scenario})
     facts, arrays = unpack(run_answer(built, limits))
@@ -301,11 +301,41 @@ def test_estimates_over_time_are_those_of_recover_up_to_each_of_the_times(asker:
             assert np.allclose(arrays[name][row], expected, rtol=1e-5, atol=1e-5, equal_nan=True), name
 
 
-def test_estimates_over_time_are_fewer_where_the_machine_is_slow(asker: Asker) -> None:
+def test_estimates_over_time_are_fewer_where_there_is_more_work_whatever_the_machine(asker: Asker) -> None:
     built = ModelCache(Limits()).build({"scenario": SMALL})
-    answer = unpack(recovered_answer(built, Limits(recovery_seconds=0.0)))
-    assert answer.arrays["times"].tolist() == [40]
-    assert len(asker.packed("recovered").arrays["times"]) > 12
+    times = {
+        most: unpack(recovered_answer(built, Limits(recovered=most))).arrays["times"].tolist()
+        for most in (0, 12_000_000, 30_000_000, Limits().recovered)
+    }
+    assert times[0] == [40]
+    assert len(times[Limits().recovered]) > 12
+    counts = [len(one) for one in times.values()]
+    assert counts == sorted(set(counts))
+    # Unless only the whole run is affordable, they begin with the first step.
+    assert all((one[0], one[-1]) == (1, 40) for most, one in times.items() if most)
+    # Of a part of the agents they take the product of whole matrices in each step.
+    scenario = {"network": {"generator": "cycle", "n": 200}, "run": {"steps": 200, "seed": 1}}
+    whole, part = (
+        ModelCache(Limits()).build({"scenario": SMALL | scenario | {"observe": look}})
+        for look in ({}, {"agents": [0, 1]})
+    )
+    assert len(_counted(whole)) > len(_counted(part)) > 1
+
+
+def _counted(built: Experiment) -> list[int]:
+    look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
+    return answers._recovery_counts(built.model.n, look.times.size, Limits(), complete=look.everyone)
+
+
+def test_work_that_the_clock_does_not_count_gives_the_same_answers_on_a_slow_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if every look at the clock took a second."""
+    built = ModelCache(Limits()).build({"scenario": SMALL})
+    before = recovered_answer(built, Limits()), long_run(built, Limits()).outcome
+    seconds = itertools.count()
+    monkeypatch.setattr("peerpressure.explorer.answers.time.monotonic", lambda: float(next(seconds)))
+    assert (recovered_answer(built, Limits()), long_run(built, Limits()).outcome) == before
 
 
 def test_estimates_and_exposure_do_not_wait_for_the_budget(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -576,7 +606,7 @@ RANDOM_PAIRS: dict[str, dict[str, Any]] = {
 def test_two_random_values_have_deviations_and_are_told_with_those_of_this_run(outcome: str) -> None:
     scenario = {"network": RANDOM_PAIRS[outcome], "noise": {"law": "gaussian", "std": 0.5}, "pressure": FAST}
     built = ModelCache(Limits()).build({"scenario": scenario | {"run": {"steps": 60, "seed": 3}}})
-    facts, arrays = unpack(run_answer(built, Limits(verdict_seconds=60)))
+    facts, arrays = unpack(run_answer(built, Limits()))
     verdict, law = facts["verdict"], pp.diagnose(built.model).law
     assert verdict["outcome"] == outcome
     pairs = re.findall(r"(−?\d[\d.]*) ± (\d\.\d+)", verdict["summary"])
@@ -585,13 +615,15 @@ def test_two_random_values_have_deviations_and_are_told_with_those_of_this_run(o
     assert [float(deviation) for _, deviation in pairs] == pytest.approx([float(law.std[0])] * 2, abs=5e-4)
     # All agents of a side, or of a camp, have come together by now.
     ends = sorted({*arrays["states"][-1].round(3).tolist()})
-    told = re.fullmatch(r"At the end of this run they are at (−?[\d.]+) and (−?[\d.]+)\.", facts["this_run"])
+    parts = {"oscillation": "sides", "bipartite": "camps"}[outcome]
+    sentence = rf"At the end of this run the means of the two {parts} are (−?[\d.]+) and (−?[\d.]+)\."
+    told = re.fullmatch(sentence, facts["this_run"])
     assert told is not None
     assert [float(one.replace("−", "-")) for one in told.groups()] == pytest.approx(ends, abs=1e-3)
 
 
 def test_values_that_are_the_same_in_all_runs_are_told_once() -> None:
     scenario = {"network": RANDOM_PAIRS["oscillation"], "pressure": FAST, "run": {"steps": 60, "seed": 3}}
-    facts, _ = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits(verdict_seconds=60)))
+    facts, _ = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits()))
     assert "take turns forever" in facts["verdict"]["summary"]
     assert facts["this_run"] == ""

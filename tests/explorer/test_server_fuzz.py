@@ -38,9 +38,9 @@ TIGHT = Limits(
     request_bytes=100_000,
     upload_bytes=20_000,
     seconds=1.0,
-    verdict_seconds=0.2,
+    verdict=50_000_000,
     inference_seconds=0,
-    recovery_seconds=0,
+    recovered=0,
 )
 GROWTH = 250 * 2**20  # bytes that the process may gain, caches and the allocator's own reserves included
 ROUTES = [name for name in API if name not in ("upload", "export/figure")]

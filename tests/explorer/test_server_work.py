@@ -222,19 +222,19 @@ SETTLING = {
 def test_a_job_diagnoses_the_librarys_own_model(pressure: dict[str, Any]) -> None:
     """The outcome depends on the class of the schedule, which cancellation must leave as it is."""
     scenario = SETTLING | {"pressure": pressure}
-    facts = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits(verdict_seconds=60.0))).facts
+    facts = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits())).facts
     read = scenario_from(scenario)
     verdict = replace(pp.diagnose(read.model()), drawn=read.drawn_hidden)
     assert facts["verdict"] == json.loads(json_bytes(verdict.to_dict() | {"text": str(verdict)}))
 
 
-def test_the_diagnosis_has_a_time_limit_of_its_own_and_is_cancelled_with_the_job() -> None:
+def test_the_diagnosis_has_a_limit_of_its_own_and_is_cancelled_with_the_job() -> None:
     built = ModelCache(Limits()).build({"scenario": ADAPTING})
-    assert long_run(built, Limits(verdict_seconds=0.0)).outcome is Outcome.UNKNOWN
-    assert long_run(built, Limits(verdict_seconds=60.0)).outcome is not Outcome.UNKNOWN
+    assert long_run(built, Limits(verdict=0)).outcome is Outcome.UNKNOWN
+    assert long_run(built, Limits()).outcome is not Outcome.UNKNOWN
     calls = itertools.count()
     with pytest.raises(CancelledError), cancellable(lambda: next(calls) > 1):
-        long_run(built, Limits(verdict_seconds=60.0))
+        long_run(built, Limits())
 
 
 def test_a_forecast_is_not_lost_with_advice_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +245,7 @@ def test_a_forecast_is_not_lost_with_advice_that_takes_long(monkeypatch: pytest.
             check_cancelled()
 
     monkeypatch.setattr("peerpressure.theory._diagnosis.advice", endless)
-    facts = forecast_facts(built, Limits(verdict_seconds=0.5))
+    facts = forecast_facts(built, Limits())
     assert facts is not None
     assert facts["advice"] is None
     exact = pp.diagnose(built.system, built.steps, advise=False).forecast

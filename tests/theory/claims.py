@@ -315,6 +315,12 @@ def unmoved(model: Model, numbers: Mapping[str, Any]) -> None:
     np.testing.assert_allclose(mean_after(model, 2_000), mean_after(model, 2_001), atol=1e-12)
 
 
+def moves_with_pressure(model: Model, numbers: Mapping[str, Any]) -> None:
+    path = mean_path(model, 2_000)[0]
+    assert np.ptp(path[-7:], axis=0).max() > 0.01
+    assert np.ptp(path[-7:], axis=1).min() > 0.1
+
+
 def deviations(model: Model, numbers: Mapping[str, Any]) -> None:
     std = std_after(model, 400)
     assert [std.min(), std.max()] == pytest.approx([numbers["low"], numbers["high"]], rel=DIGITS)

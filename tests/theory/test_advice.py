@@ -121,6 +121,13 @@ def test_where_no_optimum_is_computed_the_reason_is_given() -> None:
     assert best.name == "averaging"
     assert best.rms_distance == pytest.approx(rms_distance(replace(large, pressure=best.schedule), 50), rel=1e-9)
     assert best.gain > 1.5
+    # Such a line is told in words, with the number of its last steps.
+    words = schedule_text(best)
+    assert words.startswith(f"ρ_t = {float(best.schedule(1)):g} t, then agree at once in the last ")
+    assert "max(" not in diagnose(large, 50).answer()
+    high = best.schedule(np.arange(1, 51)) > 1e3
+    assert best.averaging_steps == int(high.sum())
+    assert high[-best.averaging_steps :].all()
     # A table is described by its course.
     small = few(cycle(5), Linear(5.0), Gaussian(0.3))
     (first, *_) = advised(small, 10).suggestions
@@ -140,3 +147,20 @@ def test_where_no_optimum_is_computed_the_reason_is_given() -> None:
 def test_a_table_is_told_by_its_first_its_middle_and_its_last_pressure(values: list[float], text: str) -> None:
     assert schedule_text(Suggestion("optimal", Table(values), 0.1, 2.0, None)) == text
     assert schedule_text(Suggestion("line", Linear(2.0), 0.1, 2.0, None)) == "ρ_t = 2 t"
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3, 0.0])
+def test_a_schedule_is_recommended_where_it_brings_agents_visibly_closer(size: float) -> None:
+    """By a hundredth of the range of opinions, whatever their unit, or of the noise where all are equal."""
+    noise = Gaussian(0.3 * (size or 1.0))
+    model = Model(star(8), size * np.linspace(0, 1, 8), pressure=Linear(0.2), noise=noise)
+    for steps, expected in ((20, True), (4_000, False)):
+        verdict = diagnose(model, steps)
+        advice = known(verdict.advice)
+        # Relative to what is left, both are better.
+        assert advice.suggestions[0].gain > 1.2
+        gained = advice.rms_distance - advice.suggestions[0].rms_distance
+        assert (gained >= 0.01 * (size or 0.3)) == expected
+        assert (advice.recommended is not None) == expected
+        assert ("better pressure" in verdict.answer()) == expected
+        assert verdict.to_dict()["advice"]["suggestions"][0]["worthwhile"] == expected

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
@@ -14,8 +16,8 @@ from peerpressure.networks import Network, TemporalNetwork, complete, cycle, k2,
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
 from peerpressure.schedules import Constant, Linear, Power
 from peerpressure.sde import SDE
-from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, consensus_limit, diagnose, moments
-from tests.theory.laws import Array, law_after, laws, mean_after
+from peerpressure.theory import Kind, Outcome, ReasonCode as Code, Verdict, consensus_limit, diagnose, moments
+from tests.theory.laws import Array, law_after, laws, mean_after, mean_path
 from tests.theory.reasons import codes, known, values
 
 
@@ -340,3 +342,86 @@ def test_an_sde_whose_start_is_all_but_forgotten_has_a_limit() -> None:
     limit = known(diagnose(SDE(model, step=0.5, scaling="model")).consensus_limit)
     # Σ 1/ρ_t is about 1000, and so the limit is v without a deviation.
     assert (limit.mean, limit.std) == pytest.approx((model.consensus_value, 0.0), abs=1e-9)
+
+
+RING = [[0, 1, 1], [0, 0, 1], [1, 0, 0]]
+PAIR = [[0, 1], [1, 0]]
+# Two who hear both of a pair alike and unlike, and one who hears the first and a class without a period.
+HEARERS = np.zeros((8, 8))
+HEARERS[:3, :3], HEARERS[3:5, 3:5] = RING, PAIR
+HEARERS[5, 3] = HEARERS[5, 4] = HEARERS[6, 3] = HEARERS[6, 0] = HEARERS[7, 0] = HEARERS[7, 5] = 1.0
+MEETING = np.ones((6, 6)) - np.eye(6)
+TRIANGLE_AND_PATH = block_diag(complete(3).adjacency.toarray(), path(3).adjacency.toarray())
+TWO_PATHS = np.kron(np.eye(2), path(3).adjacency.toarray())
+FAST: dict[str, Any] = {"pressure": Power(2)}
+SAW = "1 + 2*(t - 3*floor(t/3))"
+BY_AGENT: dict[str, tuple[Network | TemporalNetwork, dict[str, Any]]] = {
+    "two classes": (Network(block_diag(RING, PAIR), directed=True), FAST),
+    "hearers": (Network(HEARERS, directed=True), FAST),
+    "many hearers": (Network(np.kron(np.eye(3), HEARERS), directed=True), FAST),
+    "undirected": (Network(TRIANGLE_AND_PATH), FAST),
+    "components": (TemporalNetwork.from_snapshots([MEETING, TRIANGLE_AND_PATH]), FAST),
+    "two paths": (TemporalNetwork.from_snapshots([MEETING, TWO_PATHS]), FAST),
+    "repeating": (
+        TemporalNetwork.from_snapshots([path(3).adjacency.toarray(), star(3).adjacency.toarray()], period=2),
+        {"pressure": 2, "adaptation": Adaptation(0.3, [0, 0, 1])},
+    ),
+    "alone": (Network(np.zeros((3, 3))), {"pressure": SAW}),
+}
+
+
+@pytest.mark.parametrize("name", BY_AGENT)
+def test_each_agent_does_what_its_kind_says(name: str) -> None:
+    network, parts = BY_AGENT[name]
+    model = Model(network, np.random.default_rng(1).uniform(0, 10, network.n), **parts)
+    verdict, late = diagnose(model), mean_path(model, 3_000)[0][-8:]
+    repeats = np.ptp(late, axis=0) > 1e-2
+    assert verdict.law.kind.tolist() == [Kind.PERIODIC if each else Kind.CONVERGES for each in repeats]
+    computed = np.isfinite(verdict.law.mean).all(axis=0)
+    assert np.all(computed) or name in {"many hearers", "alone"}
+    np.testing.assert_allclose(verdict.law.at(3_000)[computed], late[-1][computed], atol=1e-2)
+    some = int(np.sum(repeats))
+    assert (f" {some} of {network.n} agents" in verdict.summary) == (0 < some < network.n)
+
+
+@pytest.mark.parametrize("noise", [NoNoise(), Gaussian(0.1, temporal="frozen"), Gaussian(0.1, time_scale="1/(1+t)")])
+@pytest.mark.parametrize("form", ["static", "repeating", "continuous", "random updates", "components"])
+def test_agents_are_not_said_to_come_to_rest_under_pressure_without_a_limit(noise: Noise, form: str) -> None:
+    parts: dict[str, Any] = {"activation": 0.5} if form == "random updates" else {}
+    network: Any = Network(TWO_PATHS) if form == "components" else complete(3)
+    if form == "repeating":
+        network = BY_AGENT["repeating"][0]
+    model = Model(network, np.arange(float(network.n)), pressure=SAW, noise=noise, **parts)
+    verdict = diagnose(SDE(model) if form == "continuous" else model)
+    assert verdict.outcome is Outcome.DISAGREEMENT
+    assert verdict.law.kinds == {Kind.UNKNOWN}
+    assert "not known" in verdict.summary
+    assert verdict.reasons[-1].code is Code.FOLLOWS_PRESSURE
+
+
+HERALDS = Network([[0, 1, 1], [0, 0, 0], [0, 0, 0]], directed=True)
+ONE_ALONE = TemporalNetwork.from_snapshots([np.ones((3, 3)) - np.eye(3), block_diag(PAIR, 0)], period=2)
+
+
+@pytest.mark.parametrize(
+    ("network", "pressure", "exponent"),
+    [
+        (complete(3), "t^0.5", 0.5),
+        (complete(3), 2.0, 0.5),
+        (complete(3), SAW, 0.5),
+        (HERALDS, "t^0.5", 0.5),
+        # Noise that averages out, of agents who show their own.
+        (HERALDS, "t", 0.3),
+        (ONE_ALONE, "t", 0.3),
+    ],
+)
+def test_noise_that_grows_and_is_shown_moves_agents_without_bound(
+    network: Network | TemporalNetwork, pressure: float | str, exponent: float
+) -> None:
+    noise = Gaussian(0.1, time_scale=Power(exponent))
+    model = Model(network, [0.0, 0.5, 1.0], pressure=pressure, noise=noise)
+    law = diagnose(model).law
+    early, late = (law_after(model, steps)[1].diagonal()[:3] for steps in (400, 4_000))
+    assert np.all(late > 2 * early)
+    assert law.kinds == {Kind.WALKS}
+    assert np.all(np.isinf(law.std))

@@ -120,6 +120,9 @@ CONFIRMED: dict[ReasonCode, tuple[tuple[Model | SDE, Check], ...]] = {
     ReasonCode.FROZEN_NOISE_GROWS: ((uneven(noise=RISING, pressure="0.2*t"), claims.frozen_growth),),
     ReasonCode.STATIONARY_MEAN: ((uneven(pressure=2), claims.stationary),),
     ReasonCode.NO_FLUCTUATION: ((uneven(pressure=2), claims.unmoved),),
+    ReasonCode.FOLLOWS_PRESSURE: tuple(
+        (uneven(pressure="2+sin(t)", noise=noise), claims.moves_with_pressure) for noise in (None, FROZEN)
+    ),
     ReasonCode.FLUCTUATION: (
         (uneven(pressure=2, noise=Gaussian(0.3)), claims.deviations),
         (Model(PAIRS, [0, 1, 2, 3], pressure=2, noise=Gaussian(0.3)), claims.deviations),

@@ -12,7 +12,7 @@ from scipy import integrate
 import peerpressure as pp
 from peerpressure import Model, diagnose
 from peerpressure.errors import InvalidInputError
-from peerpressure.networks import cycle, k2, named, star
+from peerpressure.networks import complete, cycle, k2, named, star
 from peerpressure.noise import Gaussian, Laplace
 from peerpressure.theory import Verdict, _forecast, forecast
 from peerpressure.theory._explanation import legend, settling_rows
@@ -78,6 +78,28 @@ def test_no_more_is_claimed_than_the_steps_that_were_computed() -> None:
     assert verdict.to_dict()["forecast"]["settling"]["steps"] == STEPS
     assert f"up to step {STEPS}" in verdict.answer(200)
     assert f"up to step {STEPS}" in verdict.explain()
+
+
+def test_agents_who_are_close_at_the_end_only_are_not_said_to_be_so_from_then_on() -> None:
+    """Under pressure that rises and falls they are close again and again."""
+    model = Model(complete(3), [0.0, 0.5, 1.0], pressure="1 + 5*(t - 3*floor(t/3))")
+    texts = ["not within 39 steps", "only at the last step", "only in the last 2 steps"]
+    for steps, text in zip((39, 40, 41), texts, strict=True):
+        found = forecast(model, steps, tolerance=0.1)
+        assert (np.ptp(found.mean) > 0.1) == text.startswith("not")
+        assert settling_rows(known(found.settling))[0][1] == text
+    # In a long run it is so from some step on.
+    monotone = known(forecast(MODELS["quiet"], STEPS, tolerance=0.2).settling)
+    assert settling_rows(monotone)[0][1] == f"from step {monotone.each_other} on"
+
+
+def test_why_agents_are_close_to_v_before_they_are_close_to_each_other() -> None:
+    why = "agents on both sides of v differ more from each other than from it"
+    for model in MODELS.values():
+        verdict = diagnose(model, STEPS, advise=False)
+        found = known(known(verdict.forecast).settling)
+        later = found.value is not None and (found.each_other is None or found.each_other > found.value)
+        assert (why in verdict.answer(400)) == (why in verdict.explain()) == later
 
 
 def continuous_distances(model: Model, times: Array) -> list[tuple[float, float]]:

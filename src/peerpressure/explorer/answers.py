@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,8 @@ MIN_TIMES = 8  # a curve with fewer points shows nothing
 CONTINUOUS_TIMES = 60  # for which the equations of an SDE's moments are solved
 HORIZONS, CONTINUOUS_HORIZONS = 24, 6  # for which the privacy budget is computed
 MAX_RECOVERIES = 24  # times up to which hidden opinions are estimated
+STEP_WORK = 200_000  # multiplications that take as long as what a step of an estimate costs for any number of agents
+CALL_WORK = 8_000  # the same for a step of a diagnosis
 # Factors of the noise under which ε and errors are compared, in the order in which they are computed.
 NOISE_SCALES = (1.0, 0.25, 4.0, 0.5, 2.0, 0.125, 8.0, 2**-0.5, 2**0.5)
 BATCH = 2_000_000  # numbers recorded in one call of ``simulate``
@@ -145,7 +148,11 @@ def this_run(verdict: Verdict, arrays: Mapping[str, Array]) -> str:
     deviation = float(verdict.law.std.max())
     digits = 3 if not 0 < deviation < math.inf else max(2, 1 - math.floor(math.log10(deviation)))
     told = " and ".join(fixed(value, min(digits, 6)) for value in values)
-    return f"At the end of this run they are at {told}." if told else ""
+    # Single agents differ from these.
+    what = "their mean is" if len(values) == 1 else "the means of the two sides are"
+    if verdict.outcome is Outcome.BIPARTITE:
+        what = "the means of the two camps are"
+    return f"At the end of this run {what} {told}." if told else ""
 
 
 def _values_of_run(verdict: Verdict, arrays: Mapping[str, Array]) -> list[float]:
@@ -182,10 +189,11 @@ def _diagnosed(built: Experiment, limits: Limits, steps: int | None = None, *, a
     unknown = built.is_continuous and built.system is built.model
     if unknown or _events_to_follow(built.model) > limits.rounds:
         return None
-    # A verdict accompanies other answers, and has a shorter limit than a whole job.
-    deadline = time.monotonic() + limits.verdict_seconds
+    # A verdict accompanies other answers, and has a limit of its own: in steps, so it is the same on every machine.
+    size = built.model.n + int(built.model.network.adjacency.nnz)
+    left = itertools.count(limits.verdict // (CALL_WORK + size), -1)
     try:
-        return diagnose(built.system, steps, advise=advise, should_stop=lambda: time.monotonic() > deadline)
+        return diagnose(built.system, steps, advise=advise, should_stop=lambda: next(left) < 0)
     except CancelledError:
         check_cancelled()  # ends the job if it is the job that was cancelled, and not only the diagnosis
         return None
@@ -495,11 +503,9 @@ def recovered_answer(built: Experiment, limits: Limits) -> bytes:
     except RequestError as error:
         # Part of the first view, of which nobody asked this: no error, but a reason in its place.
         return _recovered(built, experiment, {}, str(error))
-    deadline = time.monotonic() + limits.recovery_seconds
-    # From all steps first, then from coarse to fine: on a slow machine the last ones are left out.
-    for count in _coarse_to_fine(_spaced(1, max(look.times.size, 1), MAX_RECOVERIES)):
-        if estimates and time.monotonic() > deadline:
-            break
+    complete = look.everyone and look.uninterrupted and not look.rounding
+    for count in _recovery_counts(built.model.n, max(look.times.size, 1), limits, complete=complete):
+        check_cancelled()
         seen = replace(built.scenario.observation(), times=look.times[:count].tolist(), first_step=0)
         try:
             estimate = recover(experiment.run, built.system, "auto", seen, built.scenario.prior(), experiment.target)
@@ -511,6 +517,20 @@ def recovered_answer(built: Experiment, limits: Limits) -> bytes:
             continue
         estimates[int(look.times[count - 1])] = estimate
     return _recovered(built, experiment, dict(sorted(estimates.items())), failed)
+
+
+def _recovery_counts(agents: int, steps: int, limits: Limits, *, complete: bool) -> list[int]:
+    """Return the numbers of steps that estimates are made from, as many as the work allows; all steps are the last.
+
+    Counted in work and not in seconds, so they are the same on every machine.
+    """
+    for most in (MAX_RECOVERIES, MAX_RECOVERIES // 2, MAX_RECOVERIES // 4, 3, 2):
+        counts = _spaced(1, steps, most)
+        # A step of a filter takes a product of matrices, for complete outputs one with the matrix of the network.
+        step, once = (STEP_WORK, agents**3) if complete else (STEP_WORK + agents**3, 0)
+        if sum(counts) * step + len(counts) * once <= limits.recovered:
+            return counts
+    return [steps]
 
 
 def _recovered(

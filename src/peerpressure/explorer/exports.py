@@ -48,6 +48,7 @@ SUBJECTS = ("curves", "network", "observer", "privacy")
 # Fewer times show no curve; more than the width of a picture in pixels are useless.
 MIN_TIMES, MAX_TIMES = 8, 2_000
 MOST_RINGED = 400  # agents with rings around them
+COMMON = 3  # multiple of the distance from v that all have in common, to which zoomed colours reach at least
 RESOLUTION = 1e-5  # smallest range of colours, as a share of the largest
 # Matplotlib's settings are those of the whole process, so only one picture is drawn at a time.
 _DRAWING = threading.Lock()
@@ -274,5 +275,8 @@ def _reach(built: Experiment, opinions: str, step: int, widest: float, limits: L
     v, thinning = centre_of(built.model), shown_times(built, limits)
     arrays = recorded(built, [0], thinning, ["states", "hidden"] if opinions == "hidden" else SUMMARIES)
     values = arrays["hidden"] if opinions == "hidden" else np.stack([arrays["minimum"], arrays["maximum"]], axis=-1)
-    later = np.abs(values[0, np.searchsorted(thinning.times, step) :] - v)
+    later = values[0, np.searchsorted(thinning.times, step) :] - v
+    # What agents agree on, all on one side of v, is no extreme opinion.
+    common = np.maximum(later.min(axis=-1), -later.max(axis=-1))
+    later = np.maximum(np.abs(later).max(axis=-1), COMMON * common)
     return float(np.clip(np.nan_to_num(later, nan=widest).max(initial=0.0), RESOLUTION * max(widest, abs(v)), widest))

@@ -339,8 +339,9 @@ class Limits:
     ``changes`` counts those of a temporal network, ``rounds`` agents and neighbours in the steps of it that a diagnosis
     follows, ``work`` agents × steps × replicates, ``exact`` multiplications for exact moments, ``optimum`` those of one
     pass in the search for an optimal schedule, ``observed`` agents² × steps of an observer and ``observed_agents`` the
-    agents of its network, ``inferred`` agents × steps × times of an inferred network, ``states`` the numbers of one
-    picture, ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
+    agents of its network, ``inferred`` agents × steps × times of an inferred network, ``verdict`` and ``recovered``
+    about the multiplications of a diagnosis and of estimates over time, ``states`` the numbers of one picture, ``rows``
+    and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
     """
 
     # Sizes that a page can draw, and that are computed within ``seconds``.
@@ -362,12 +363,11 @@ class Limits:
     values: int = 200_000
     request_bytes: int = 4 * 2**20
     upload_bytes: int = 4 * 2**20
+    verdict: int = 1_000_000_000
+    recovered: int = 4_000_000_000
     seconds: float = 20.0
-    verdict_seconds: float = 2.0
     # No further time of an inferred network, or size of noise, is computed after these.
     inference_seconds: float = 8.0
-    # Nor of estimates over time.
-    recovery_seconds: float = 2.0
     workers: int = 4
     # Each tab waits for a handful of answers; more than this is a page that asks in a loop.
     waiting: int = 32

@@ -7,6 +7,7 @@ file can hold, and refusals are recorded with their reasons.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,7 +60,8 @@ MAX_AGENTS = 4_000  # drawn one by one, which is as many as an observer takes
 MAX_NUMBERS = 500_000  # opinions of agents over time
 MAX_MOMENTS = 40_000  # pairs of an exact mean and deviation
 MOMENT_TIMES = 400  # of each agent; fewer times leave room for more agents
-_HURRIES = ("verdict_seconds", "inference_seconds", "recovery_seconds")  # limits on the time of a server
+# A file is written without hurry.
+_PATIENCE: Mapping[str, Any] = {"inference_seconds": math.inf, "verdict": sys.maxsize, "recovered": sys.maxsize}
 REASON: Final = "This page is a recording, and computes nothing."
 REMEDY: Final = "To change it, save the scenario and open it with peerpressure explore."
 _UNOBSERVED = "an observer must see all agents in discrete time; pages of scenarios have others as well"
@@ -202,10 +204,9 @@ class _Part:
         present = [label for label in followed if isinstance(label, int | str) and label in set(network.labels)]
         recorded = np.arange(network.n) if built.stored is None else built.stored.agents
         kept = _sample(recorded, network.indices(present), MAX_AGENTS)
-        # Agents that are left out do not count, and a file is written without hurry.
+        # Agents that are left out do not count.
         states = min(limits.states, MAX_NUMBERS * -(-recorded.size // kept.size))
-        patient: dict[str, Any] = dict.fromkeys(_HURRIES, math.inf)
-        limits = replace(limits, states=states, **patient)
+        limits = replace(limits, states=states, **_PATIENCE)
         return cls(built, limits, present, recorded, kept)
 
     def answers(self) -> Iterator[tuple[str, bytes | Mapping[str, Any]]]:

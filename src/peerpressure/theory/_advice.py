@@ -52,6 +52,8 @@ _AVERAGING_WORK = 20_000_000
 _FEWEST_AGENTS = 16
 # An improvement by less is not worth another schedule.
 _LEAST_GAIN = 1.05
+# Share of the range of opinions by which agents must end closer to v for a schedule to be recommended.
+WORTHWHILE = 0.01
 # Share of the range of opinions to which the limit under another schedule is computed.
 _TOLERANCE = 1e-3
 _ROUNDING = 1e-12
@@ -78,6 +80,10 @@ class Suggestion:
         How many times smaller that is than under the schedule of the model; ∞ where only rounding errors are left.
     outcome : Outcome, optional
         The outcome under it in the long run; None for a schedule that is made for the horizon only.
+    averaging_steps : int, default 0
+        The steps of averaging at the end of a line, in which pressure is so high that agents ignore their own opinions.
+    worthwhile : bool, default True
+        Whether agents end closer to v by at least 1 % of the range of opinions.
 
     See Also
     --------
@@ -98,6 +104,8 @@ class Suggestion:
     rms_distance: float
     gain: float
     outcome: Outcome | None
+    averaging_steps: int = 0
+    worthwhile: bool = True
 
 
 @final
@@ -132,6 +140,12 @@ class Advice:
     suggestions: tuple[Suggestion, ...]
     omitted: Reason | None = None
 
+    @property
+    def recommended(self) -> Suggestion | None:
+        """The best suggestion, where it is worth another schedule."""
+        best = self.suggestions[:1]
+        return best[0] if best and best[0].worthwhile else None
+
 
 def advice(long_run: LongRun, forecast: Forecast) -> Advice:
     """Return the schedules under which the forecast for the same step is better."""
@@ -141,8 +155,8 @@ def advice(long_run: LongRun, forecast: Forecast) -> Advice:
         size = {"agents": long_run.system.n, "steps": forecast.steps}
         return Advice(now, (), Reason(ReasonCode.SCHEDULES_TOO_LARGE, size))
     # A distance that is rounding error gets no smaller, and is 0 to all that is known.
-    rounding = _ROUNDING * float(np.abs(long_run.model.x0).max())
-    for name, schedule in _candidates(long_run, forecast.steps):
+    rounding, worth = _ROUNDING * float(np.abs(long_run.model.x0).max()), WORTHWHILE * _scale(long_run)
+    for name, schedule, averaging in _candidates(long_run, forecast.steps):
         other = with_parts(long_run.system, pressure=schedule)
         then = law_after(other, forecast.steps)
         # On large networks distances have a standard error, by three of which the gain is reduced here.
@@ -152,9 +166,16 @@ def advice(long_run: LongRun, forecast: Forecast) -> Advice:
             # A schedule for the horizon says nothing about the steps after it.
             lasting = isinstance(schedule, Linear)
             outcome = resolve_departure(classify(other), _TOLERANCE)[0].outcome if lasting else None
-            suggestions.append(Suggestion(name, schedule, then.rms_distance, gain, outcome))
+            closer = now - then.rms_distance >= worth
+            suggestions.append(Suggestion(name, schedule, then.rms_distance, gain, outcome, averaging, closer))
     suggestions.sort(key=lambda one: one.rms_distance)
     return Advice(now, tuple(suggestions), _omitted(long_run.system, forecast.steps))
+
+
+def _scale(long_run: LongRun) -> float:
+    """Return the range of opinions, or the size of the noise where they are all equal."""
+    model = long_run.model
+    return float(np.ptp(np.concatenate([model.x0, model.start_state]))) or float(long_run.deviations.max())
 
 
 def _omitted(system: System, steps: int) -> Reason | None:
@@ -165,24 +186,26 @@ def _omitted(system: System, steps: int) -> Reason | None:
     return None if work <= OPTIMUM_WORK else Reason(ReasonCode.OPTIMUM_TOO_LARGE, {"agents": system.n, "steps": steps})
 
 
-def _candidates(long_run: LongRun, steps: int) -> Iterator[tuple[Name, Schedule]]:
+def _candidates(long_run: LongRun, steps: int) -> Iterator[tuple[Name, Schedule, int]]:
+    """Yield names and schedules, with the steps of averaging that these end with."""
     line = tuned_schedule(long_run)
     if line is not None:
-        yield "tuned", line
+        yield "tuned", line, 0
     system = long_run.system
     if system.is_continuous:
         return
     if _omitted(system, steps) is None:
         distance = HorizonDistance(system.model, steps)
-        yield "optimal", optimum(distance, best_line(distance)).schedule
+        yield "optimal", optimum(distance, best_line(distance)).schedule, 0
         return
     averaging = _sampled_averaging(system.model, steps)
     if averaging is not None:
-        yield "line" if isinstance(averaging, Linear) else "averaging", averaging
+        schedule, count = averaging
+        yield "averaging" if count else "line", schedule, count
 
 
-def _sampled_averaging(model: Model, steps: int) -> Linear | Formula | None:
-    """Return a line that ends in averaging, the best for as many of the agents as can be afforded."""
+def _sampled_averaging(model: Model, steps: int) -> tuple[Linear | Formula, int] | None:
+    """Return a line that ends in steps of averaging, the best for as many of the agents as can be afforded."""
     per_agent = pass_work(model, steps, 2) - pass_work(model, steps, 1)
     count = min((_AVERAGING_WORK - pass_work(model, steps, 1)) // per_agent + 1, model.n)
     if count < min(_FEWEST_AGENTS, model.n):
@@ -190,7 +213,7 @@ def _sampled_averaging(model: Model, steps: int) -> Linear | Formula | None:
     chosen = spread_agents(model, count)
     # Without hidden opinions, whose covariance is a matrix, for as many agents as one is computed for.
     distance = HorizonDistance(model, steps, know_hidden=model.n > LARGEST_COVARIANCE, agents=chosen)
-    return best_averaging(distance, best_line(distance))[0]
+    return best_averaging(distance, best_line(distance))
 
 
 def tuned_schedule(long_run: LongRun) -> Linear | None:

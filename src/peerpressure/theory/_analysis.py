@@ -122,9 +122,12 @@ def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     stationary = fluctuation(long_run) if Kind.CONVERGES not in law.kinds else None
     if stationary is not None and stationary.agents is not None:
         std = stationary.agents
+    still, networks = law.kinds <= {Kind.CONVERGES, Kind.RANDOM_LIMIT}, long_run.structure.networks
     if means is None:
-        return replace(law, std=std)
-    means, still = np.atleast_2d(means), law.kinds <= {Kind.CONVERGES, Kind.RANDOM_LIMIT}
+        # Networks that repeat move agents in a cycle, unless they all lead to the same means.
+        moved = still and networks is not None and networks.count > 1
+        return separate_law(Kind.UNKNOWN, law.kind.size) if moved else replace(law, std=std)
+    means = np.atleast_2d(means)
     near = EQUAL_RTOL * float(np.abs(long_run.model.x0).max())
     if np.ptp(means) <= near and law.kinds == {Kind.CONVERGES}:
         # Signs may cancel by coincidence.
@@ -176,11 +179,11 @@ def _swapped(long_run: LongRun, law: LimitLaw) -> LimitLaw:
 
 
 def _filled(long_run: LongRun, law: LimitLaw) -> LimitLaw:
-    """Return the law with the numbers of limits of products, where these agree on what agents do."""
+    """Return the law with the numbers of limits of products, where these agree on what agents do, if it is known."""
     computed = operator_law(long_run) if long_run.model.n <= FEW_AGENTS else None
-    if computed is None or not np.array_equal(computed.kind, law.kind):
+    if computed is None or np.any((computed.kind != law.kind) & (law.kind != Kind.UNKNOWN)):
         return law
-    return replace(law, mean=computed.mean, std=computed.std)
+    return replace(law, kind=computed.kind, mean=computed.mean, std=computed.std)
 
 
 def stationary_states(long_run: LongRun) -> Array | None:

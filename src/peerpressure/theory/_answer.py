@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.rendering import fixed, significant
 from peerpressure.theory._classification import Outcome
@@ -84,9 +85,10 @@ class Findings:
                 return f"{first}{between}{second}"
         return None
 
-    def span_of_means(self) -> str | None:
-        """Return the range of the means of all agents, or the one value where they are the same."""
-        low, high = float(self.law.mean.min()), float(self.law.mean.max())
+    def span_of_means(self, which: NDArray[np.bool_] | slice = slice(None)) -> str | None:
+        """Return the range of the means of agents, or the one value where they are the same."""
+        means = self.law.mean[:, which]
+        low, high = float(means.min()), float(means.max())
         if not math.isfinite(low):
             return None
         ends = self.ends([low, high], " to ")
@@ -146,15 +148,24 @@ def _about(findings: Findings, mean: float) -> str:
 
 def _oscillation(findings: Findings) -> str:
     law, sides = findings.law, "The two sides of the network keep swapping opinions"
-    # Agents of one side and of one camp have the two values in turn.
-    values = findings.ends(law.mean[:, 0].tolist(), " and ") if len(law.mean) == 2 else None
+    if law.kinds != {Kind.PERIODIC}:
+        return _periodic(findings)
+    # Agents of one side and of one camp have the two values in turn; several components have values of their own.
+    turns = np.sort(law.camp * law.mean, axis=0)
+    common = len(turns) == 2 and np.ptp(turns, axis=1).max() <= 1e-6 * np.ptp(law.mean)
+    values = findings.ends(law.mean[:, 0].tolist(), " and ") if common else None
     if values is None:
-        return f"{sides}, and never agree."
+        return f"{sides}, and never agree{_within(findings)}."
     opposite = ", and their opposites in the second camp" * bool(np.any(law.camp != law.camp[0]))
     if law.std[0] > 0:
         both = " and ".join(findings.number(value, float(law.std[0])) for value in law.mean[:, 0].tolist())
         return f"{sides}: two values that depend on {findings.random}, {both}{opposite}, take turns."
     return f"{sides}: {values}{opposite} take turns forever."
+
+
+def _within(findings: Findings) -> str:
+    span = findings.span_of_means()
+    return "" if span is None else f", {span}"
 
 
 def _disagreement(findings: Findings) -> str:
@@ -168,7 +179,8 @@ def _disagreement(findings: Findings) -> str:
     if Kind.RANDOM_LIMIT in kinds:
         return f"{prefix}they end at values that depend on {findings.random}{_on_average(span)}{_scatter(findings)}."
     if span is None or span.startswith("at"):
-        return f"{prefix}differences between their public opinions remain."
+        rest = ", and whether they come to rest is not known" * (Kind.UNKNOWN in kinds)
+        return f"{prefix}differences between their public opinions remain{rest}."
     return f"{prefix}they end at different opinions, {span}."
 
 
@@ -182,11 +194,14 @@ def _scatter(findings: Findings) -> str:
 
 
 def _periodic(findings: Findings) -> str:
-    length, span = len(findings.law.mean), findings.span_of_means()
+    length, repeats, n = len(findings.law.mean), findings.law.kind == Kind.PERIODIC, findings.law.kind.size
     steps = f"a cycle of {length:,} steps" if length > 1 else "a cycle"
-    average = "on average " * bool(findings.chance)
+    span, average = findings.span_of_means(repeats), "on average " * bool(findings.chance)
     within = "" if span is None else f", {average}{span}"
-    return f"Public opinions repeat {steps} forever{within}, and do not agree."
+    if np.all(repeats):
+        return f"Public opinions repeat {steps} forever{within}, and do not agree."
+    some = int(np.count_nonzero(repeats))
+    return f"The public opinions of {some:,} of {n:,} agents repeat {steps} forever{within}, and agents do not agree."
 
 
 def _clusters(findings: Findings) -> str:

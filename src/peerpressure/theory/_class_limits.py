@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, kron
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.chain import absorbed, closed_classes, double_cover, followed, leads_to, phases
@@ -37,6 +37,8 @@ MOST_CLASSES = 1_000
 MOST_RANDOM = 50
 # Share of the opinions up to which values of classes are those at infinite pressure.
 _KNOWN_RTOL = 1e-15
+# Pairs of an agent and a phase up to which it is tested for whom the phases of a class cancel.
+MOST_PHASES = 100_000
 
 
 def recurrent_classes(network: Network) -> list[Component]:
@@ -110,7 +112,7 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
     if not known or regime in (Regime.UNKNOWN, Regime.BOUNDED) or long_run.lazy:
         return None
     if noise is NoiseEffect.SCATTERS:
-        return replace(long_run, known=separate_law(Kind.DRIFTS if long_run.phi == 1 else Kind.FLUCTUATES, model.n))
+        return replace(long_run, known=separate_law(Kind.DRIFTS if long_run.phi == 1 else Kind.WALKS, model.n))
     if too_many_classes(model.network) is not None:
         return None
     classes = [_with_value(part, long_run, tolerance) for part in recurrent_classes(model.network)]
@@ -120,7 +122,8 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
     silent_noise = _silent_noise(long_run, decided)
     if silent_noise is None:
         return None
-    return replace(long_run, known=_law(model, decided, noisy=silent_noise), classes=decided)
+    own = (Kind.WALKS if long_run.noise_grows else Kind.FLUCTUATES) if silent_noise else None
+    return replace(long_run, known=_law(model, decided, own), classes=decided)
 
 
 def _silent_noise(long_run: LongRun, classes: tuple[Component, ...]) -> bool | None:
@@ -194,22 +197,55 @@ def _class_model(model: Model, part: Component) -> Model:
     return Model(network, hidden, model.s[agents], model.pressure, own, start, adaptation=adaptation)
 
 
-def _law(model: Model, classes: tuple[Component, ...], *, noisy: bool) -> LimitLaw:
-    """Return the law of each agent, a mixture of those of the classes; ``noisy``: single agents keep showing noise."""
-    n, A = model.n, model.network.adjacency
+def _law(model: Model, classes: tuple[Component, ...], own: Kind | None) -> LimitLaw:
+    """Return the law of each agent, a mixture of those of the classes; ``own``: what noise of single agents does."""
+    A = model.network.adjacency
     group, camp = _followed(model, classes)
-    if any(part.value is None for part in classes):
-        return replace(separate_law(Kind.PERIODIC, n), group=group, camp=camp)
     mean, std = _means(model, classes), _deviations(model, classes)
+    rotating = [part.agents for part in classes if part.value is None]
+    if rotating:
+        # The means of cycles are not computed here, and those of agents for whom the phases cancel are means of cycles.
+        heard = leads_to(A, np.concatenate(rotating))
+        mean[heard], std[heard] = np.nan, 0.0 if model.noise.is_zero else np.nan
     kind = np.array([Kind.CONVERGES, Kind.RANDOM_LIMIT], dtype=np.object_)[(std != 0).astype(int)]
     # Noise that grows moves even a common opinion without bound; if it is drawn once, always in the same direction.
     kind[np.isinf(std)] = Kind.DRIFTS if model.noise.autocorrelation == 1 else Kind.WALKS
     group = _merged(model, classes, mean, group)
-    if noisy:
+    if rotating:
+        swings = _swings(model, classes)
+        kind[swings], group = Kind.PERIODIC, np.where(swings, -1, group)
+    if own is not None:
         single = [part.agents for part in classes if part.agents.size == 1 and not part.neutral]
         heard = leads_to(A, np.concatenate([np.zeros(0, np.int64), *single]))
-        kind[heard], std[heard], group = Kind.FLUCTUATES, np.nan, np.where(heard, -1, group)
+        kind[heard], std[heard] = own, np.inf if own is Kind.WALKS else np.nan
+        group = np.where(heard, -1, group)
     return LimitLaw(kind, mean[None], std, group, camp)
+
+
+def _swings(model: Model, classes: tuple[Component, ...]) -> NDArray[np.bool_]:
+    """Return which agents repeat the cycle of a class: those who hear its phases with weights that do not cancel."""
+    A, n, swings = model.network.adjacency, model.n, np.zeros(model.n, np.bool_)
+    inside = np.concatenate([part.agents for part in classes])
+    for part in classes:
+        if part.value is not None:
+            continue
+        heard = leads_to(A, part.agents)
+        outside = np.setdiff1d(np.flatnonzero(heard), inside)
+        # The phases of a class without balance are those of its double cover.
+        if part.neutral or part.period * n > MOST_PHASES or not outside.size:
+            swings |= heard
+            continue
+        swings[part.agents] = True
+        # States are pairs of a step and an agent, and random values of the phases tell whether they cancel.
+        h, phase = phases(A, part.agents)
+        values, steps = np.random.default_rng(0).uniform(1.0, 2.0, h), np.arange(h)
+        known = np.full((h, n), np.nan)
+        known[:, inside] = 0.0
+        known[:, part.agents] = part.camp * values[(steps[:, None] + phase) % h]
+        before = csr_array((np.ones(h), (steps, (steps - 1) % h)), shape=(h, h))
+        states = absorbed(csr_array(kron(before, A)), known.ravel()).reshape(h, n)
+        swings |= np.ptp(states, axis=0) > EQUAL_RTOL
+    return swings
 
 
 def _means(model: Model, classes: tuple[Component, ...]) -> Array:

@@ -218,21 +218,37 @@ class LongRun:
         if limit is NoiselessLimit.DISAGREEMENT or noise is NoiseEffect.SCATTERS or structure.all_isolated:
             return separate_law(self._kind_of_noise, n)
         if self._is_periodic:
-            return separate_law(Kind.PERIODIC, n)
+            return self._cycles
         return self._walking_law or self._agreement
 
     @property
     def _kind_of_noise(self) -> Kind:
         """What noise makes of opinions that stay apart."""
         fades = not self.model.noise.is_zero and self.model.noise.time_scale.growth.limit == 0
-        if self.noise_grows and self.phi == 1:
-            return Kind.DRIFTS
+        if self.noise_grows:
+            return Kind.DRIFTS if self.phi == 1 else Kind.WALKS
         if self.structure.law is not None:
             # So does the chance of being linked.
             return Kind.FLUCTUATES
-        if self.noise is NoiseEffect.NONE or fades:
-            return Kind.CONVERGES
-        return Kind.RANDOM_LIMIT if self.phi == 1 else Kind.FLUCTUATES
+        quiet = self.noise is NoiseEffect.NONE or fades
+        if not quiet and self.phi < 1:
+            return Kind.FLUCTUATES
+        if self.follows_pressure:
+            return Kind.UNKNOWN
+        return Kind.CONVERGES if quiet else Kind.RANDOM_LIMIT
+
+    @property
+    def stays_apart(self) -> bool:
+        """Whether opinions that never move keep agents apart, whatever else is not known."""
+        known = self.noise is not NoiseEffect.UNKNOWN and not (self.lazy and self.noise is NoiseEffect.WANDERS)
+        return known and self.structure.limit is NoiselessLimit.DISAGREEMENT
+
+    @property
+    def follows_pressure(self) -> bool:
+        """Whether agents stay apart under pressure that is not known to have a limit, and may move with it forever."""
+        lost = self.regime is Regime.BOUNDED and self.growth.limit is None
+        listens = not self.model.is_constant or bool(np.any(self.model.network.degrees))
+        return lost and listens and self.stays_apart
 
     @property
     def _is_periodic(self) -> bool:
@@ -245,6 +261,21 @@ class LongRun:
         isolated = structure.opinions.isolated and self.noise is not NoiseEffect.NONE and self.phi < 1
         driven |= isolated and any(part.periodic for part in parts) and not self.hidden_agrees
         return structure.limit is NoiselessLimit.PERIODIC or driven
+
+    @property
+    def _cycles(self) -> LimitLaw:
+        """The law of components some of which repeat a cycle, while the others agree each by itself."""
+        n, parts = self.model.n, self.structure.components
+        cycles = [part.agents for part in parts if part.limit is NoiselessLimit.PERIODIC]
+        others = {part.limit for part in parts} - {NoiselessLimit.PERIODIC}
+        if not cycles or others != {NoiselessLimit.CONSENSUS} or not self._own_noise_vanishes:
+            return separate_law(Kind.PERIODIC, n)
+        law, which = self._by_component, np.zeros(n, np.bool_)
+        which[np.concatenate(cycles)] = True
+        kind = law.kind.copy()
+        kind[which] = Kind.PERIODIC
+        mean, std = np.where(which, np.nan, law.mean), np.where(which, np.nan, law.std)
+        return replace(law, kind=kind, mean=mean, std=std, group=np.where(which, -1, law.group))
 
     @property
     def _walking_law(self) -> LimitLaw | None:
@@ -289,7 +320,7 @@ class LongRun:
         if not quiet:
             if quiet is None:
                 return LimitLaw.unknown(n)
-            kind = Kind.FLUCTUATES
+            kind = Kind.WALKS if self.noise_grows else Kind.FLUCTUATES
             if self.phi == 1 and (self.noise_grows or self.regime is not Regime.BOUNDED):
                 # Frozen noise does not fluctuate: it repeats with the networks, and moves ever further if it grows.
                 kind = Kind.DRIFTS if self.noise_grows else Kind.PERIODIC
@@ -396,7 +427,8 @@ def outcome_of(long_run: LongRun) -> Outcome:
     """Return the outcome that the limit law of the agents amounts to."""
     law = long_run.law
     if Kind.UNKNOWN in law.kinds:
-        return Outcome.UNKNOWN
+        # Where agents stay apart it may not be known whether they come to rest.
+        return Outcome.DISAGREEMENT if long_run.stays_apart else Outcome.UNKNOWN
     if Kind.PERIODIC in law.kinds:
         return Outcome.OSCILLATION if long_run.two_sided else Outcome.PERIODIC
     if np.any(law.group != law.group[0]) or law.group[0] < 0:

@@ -7,7 +7,7 @@ import textwrap
 from typing import TypeAlias
 
 from peerpressure.rendering import rounded, shown_digit, with_deviation
-from peerpressure.schedules import Table
+from peerpressure.schedules import Linear, Table
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._forecast import Forecast, Settling
@@ -16,6 +16,8 @@ from peerpressure.theory._rates import Law
 from peerpressure.theory._reasons import ReasonCode
 
 WIDTH = 88
+# Share of the steps up to which agents who are close in the last ones are not said to be so from then on.
+SHORT = 0.1
 # Laws that hold this soon are shown without their onset.
 _EARLY_ONSET = 100
 Rows: TypeAlias = list[tuple[str, str]]
@@ -83,6 +85,7 @@ def forecast_rows(forecast: Forecast, step: float | None) -> Rows:
     ]
     if forecast.settling is not None:
         table.append((f"  RMS within {forecast.settling.tolerance:g}", _settling_text(forecast.settling)))
+        table += [("", why) for why in [_comparison(forecast.settling)] if why]
     elif forecast.settling_omitted is not None:
         table.append(("  settling times", str(forecast.settling_omitted)))
     if forecast.hidden_disagreement is not None:
@@ -119,13 +122,21 @@ def settling_rows(settling: Settling) -> Rows:
         known += f", at multiples of {settling.step_length:g}"
     # A claim about later steps would go beyond what is computed.
     reached = any(step is not None for step in names.values())
-    return [*table, ("", f"{known}, up to {last}" if reached else known)]
+    known += f", up to {last}" * reached
+    return [*table, ("", "; ".join(filter(None, [known, _comparison(settling)])))]
 
 
 def _settling_text(settling: Settling) -> str:
     times = {"each other": settling.each_other, target_name(settling): settling.value}
     parts = [f"of {name} {'not' if step is None else _since(step, settling)}" for name, step in times.items()]
     return f"{', '.join(parts)}; up to {_moment(settling.steps, settling)}"
+
+
+def _comparison(settling: Settling) -> str:
+    """Return why agents are close to v before they are close to each other, where they are."""
+    each, value = settling.each_other, settling.value
+    before = value is not None and (each is None or each > value) and not settling.own_limits
+    return "agents on both sides of v differ more from each other than from it" * before
 
 
 def _moment(step: int, settling: Settling) -> str:
@@ -136,6 +147,10 @@ def _moment(step: int, settling: Settling) -> str:
 def _since(step: int, settling: Settling) -> str:
     if settling.is_bound:
         return f"not before {_moment(step, settling)}" if step else "not known from when on"
+    held = settling.steps - step + 1
+    if step and (held == 1 or held <= SHORT * settling.steps):
+        # Where distances rise and fall they may well rise again.
+        return f"only in the last {held:,} steps" if held > 1 else "only at the last step"
     return f"from {_moment(step, settling)} on" if step else "from the start"
 
 
@@ -172,6 +187,9 @@ def _suggestion_rows(one: Suggestion, now: float) -> Rows:
 
 def schedule_text(one: Suggestion) -> str:
     """Return a better schedule in a few words."""
+    if one.averaging_steps:
+        last = f"the last {one.averaging_steps:,} steps" if one.averaging_steps > 1 else "the last step"
+        return f"{Linear(float(one.schedule(1)))}, then agree at once in {last}"
     return _course(one.schedule) if isinstance(one.schedule, Table) else str(one.schedule)
 
 

@@ -106,7 +106,7 @@ def _classes(long_run: LongRun) -> Reasons:
     reasons = [_reason(ReasonCode.CLOSED_CLASSES, classes=len(classes)), *_named(classes)]
     if Kind.PERIODIC in law.kinds:
         return reasons
-    if Kind.FLUCTUATES in law.kinds:
+    if law.kinds & {Kind.FLUCTUATES, Kind.WALKS} and any(part.agents.size == 1 for part in classes):
         silent = sum(part.agents.size == 1 for part in classes)
         return [*reasons, _reason(ReasonCode.SILENT_NOISE, agents=silent)]
     transient = np.setdiff1d(np.arange(long_run.model.n), np.concatenate([part.agents for part in classes]))
@@ -445,7 +445,11 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
         mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
     static = omega is not None or long_run.model.is_constant
-    return [mean_states, _fluctuation(long_run)] if static else [mean_states]
+    noise = [_fluctuation(long_run)] if static and long_run.noise is not NoiseEffect.NONE else []
+    still = [Reason(ReasonCode.NO_FLUCTUATION)] if static and not noise else []
+    if long_run.follows_pressure and Kind.UNKNOWN in long_run.law.kinds:
+        still = [Reason(ReasonCode.FOLLOWS_PRESSURE)]
+    return [mean_states, *noise, *still]
 
 
 def _own_noise(long_run: LongRun) -> str:
@@ -468,8 +472,6 @@ def _shown_noise(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
 
 def _fluctuation(long_run: LongRun) -> Reason:
     noise = long_run.noise
-    if noise is NoiseEffect.NONE:
-        return Reason(ReasonCode.NO_FLUCTUATION)
     if noise is NoiseEffect.SCATTERS:
         return Reason(ReasonCode.FLUCTUATION_GROWS)
     if long_run.model.noise.time_scale.growth.limit == 0:

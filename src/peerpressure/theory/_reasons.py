@@ -110,6 +110,7 @@ class ReasonCode(StrEnum):
     RANDOM_MEAN = "random_mean"
     RETURN_TO_OPINIONS = "return_to_opinions"
     NO_FLUCTUATION = "no_fluctuation"
+    FOLLOWS_PRESSURE = "follows_pressure"
     FLUCTUATION = "fluctuation"
     FLUCTUATION_FADES = "fluctuation_fades"
     FLUCTUATION_UNKNOWN = "fluctuation_unknown"
@@ -422,6 +423,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.RETURN_TO_OPINIONS: "However high the pressure, they return to it again and again.",
     ReasonCode.NO_FLUCTUATION: "There is no noise to move them.",
+    ReasonCode.FOLLOWS_PRESSURE: "They move with the pressure, which is not known to have a limit.",
     ReasonCode.FLUCTUATION: (
         "Noise keeps them moving with a standard deviation of {range:.3g}, and the consensus mode, their "
         "mean weighted by {weights}, with {std:.3g}."

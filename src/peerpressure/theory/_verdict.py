@@ -443,8 +443,9 @@ def _with_ends(mean: Array, std: Array | None) -> tuple[Array, Array | None, Arr
 def answer_rows(verdict: Verdict) -> Rows:
     """Return when agents are close to each other and to v, which pressure would be better, and what is given."""
     rows = progress_rows(verdict.forecast)
-    if verdict.advice is not None and verdict.advice.suggestions and verdict.forecast is not None:
-        best, steps = verdict.advice.suggestions[0], verdict.forecast.steps
+    best = None if verdict.advice is None else verdict.advice.recommended
+    if verdict.advice is not None and best is not None and verdict.forecast is not None:
+        steps = verdict.forecast.steps
         gain = f"{best.rms_distance:.2g} instead of {verdict.advice.rms_distance:.2g}"
         rows.append(("better pressure", f"{schedule_text(best)}; typical distance to v after {steps:,} steps {gain}"))
     elif verdict.advice is not None and not_tried(verdict.advice):
@@ -556,6 +557,7 @@ def _plain_advice(advice: Advice) -> dict[str, Any]:
                 "text": str(one.schedule),
                 "rms_distance": one.rms_distance,
                 "gain": json_number(one.gain),
+                "worthwhile": one.worthwhile,
                 "outcome": None if one.outcome is None else one.outcome.name.lower(),
                 "words": None if one.outcome is None else one.outcome.value,
             }

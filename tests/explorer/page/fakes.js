@@ -285,7 +285,7 @@ export function setUpPage({ clock = new FakeClock(), hash = "" } = {}) {
   return { clock, document, entries };
 }
 
-/** @typedef {"answer" | "refuse" | "too late" | "superseded" | "busy" | "cut short" | "gone"} Outcome */
+/** @typedef {"answer" | "mistake" | "refuse" | "too late" | "superseded" | "busy" | "cut short" | "gone"} Outcome */
 
 /** What takes the place of an answer: its status and its text. */
 export const REFUSALS = {
@@ -294,6 +294,8 @@ export const REFUSALS = {
   superseded: [409, "the question was replaced by a newer one, or the explorer is about to end; ask again"],
   busy: [429, "at most 64 requests may wait for an answer at a time, got one more; try again in a moment"],
 };
+/** The same for a mistake at a control, with the key of the scenario. */
+export const MISTAKE = [422, "the unknown name 'tt'; did you mean t?", "pressure.formula"];
 /** Those after which the page asks again by itself. */
 export const LOST = ["superseded", "busy", "cut short", "gone"];
 
@@ -325,13 +327,13 @@ export class FakeServer {
     this.#take(question, outcome);
     if (outcome === "answer") this.#answered.set(`${question.name} ${question.other}`, question.body);
     if (outcome === "gone") return question.reject(new TypeError("Failed to fetch"));
-    const [status, text] = REFUSALS[outcome] ?? [200, ""];
+    const [status, text, where = null] = outcome === "mistake" ? MISTAKE : (REFUSALS[outcome] ?? [200, ""]);
     const packed = outcome === "cut short";
     return question.resolve({
       ok: status === 200,
       status,
       headers: new Headers({ "Content-Type": packed ? "application/x-peerpressure" : "application/json" }),
-      json: async () => (status === 200 ? answer : { error: { text: `${question.name}: ${text}`, where: null } }),
+      json: async () => (status === 200 ? answer : { error: { text: `${question.name}: ${text}`, where } }),
       arrayBuffer: async () => Uint8Array.of(16, 0, 0, 0, 123).buffer,
     });
   }

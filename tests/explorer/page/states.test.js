@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { LOST, REFUSALS, settled } from "./fakes.js";
+import { LOST, MISTAKE, REFUSALS, settled } from "./fakes.js";
 import { APART, clock, document, OBSERVING, OF_OBSERVER, PARTS, ROUTES, scenarioOf, stateOf, World } from "./world.js";
 
 const STATIC = new URL("../../../src/peerpressure/explorer/static/", import.meta.url);
@@ -123,6 +123,36 @@ for (const outcome of OUTCOMES) {
     }
   });
 }
+
+test("a mistake at a control is told once, and the last answers stay in a paler colour until it is corrected", async () => {
+  const panels = PARTS.map((part) => {
+    const one = document.createElement("div");
+    Object.assign(one.dataset, { answers: part, tells: "" });
+    return one;
+  });
+  document.panels = panels;
+  for (const route of ROUTES.run) {
+    const world = await complete();
+    const before = world.answered("run");
+    world.set("network.n", 9);
+    await world.answer({ [route]: "mistake" });
+    assert.deepEqual(states(world), all(world.looked, "pending"));
+    assert.equal(world.answered("run"), before);
+    assert.deepEqual(world.refusals, [`${route}: ${MISTAKE[1]}`]);
+    assert.equal(panels.map(({ textContent }) => textContent).join(""), "");
+    // Nobody asks for what would be refused for the same mistake.
+    const asked = world.server.asked.length;
+    world.set("observe.methods", ["ols"]);
+    for (const tab of ["curves", "observer"]) world.look({ tab });
+    await world.finish();
+    assert.equal(world.server.asked.length, asked);
+    assert.equal(world.refusals.length, 1);
+    world.set("network.n", 10);
+    await world.finish();
+    world.checkCurrent();
+  }
+  document.panels = [];
+});
 
 test("a page that waits while its server ends goes on with the next one, without a click", async () => {
   const world = await complete({ compares: true });

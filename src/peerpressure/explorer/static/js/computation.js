@@ -107,6 +107,8 @@ export class Computation {
   #everything = false;
   /** @type {{key: string, answer: NetworkAnswer} | null} */
   #network = null;
+  /** Whether there is no run because of a mistake at a control. */
+  #isMistaken = false;
   /** How many runs were asked for. */
   #runs = 0;
   /**
@@ -220,6 +222,7 @@ export class Computation {
     const topic = this.source.topic();
     this.#forgetExact();
     this.#runs += 1;
+    this.#isMistaken = false;
     const number = this.#runs;
     const question = {
       isCurrent: () =>
@@ -237,6 +240,7 @@ export class Computation {
       },
       onRefusal: (/** @type {Refusal} */ refusal) => {
         this.#forgetFollowing();
+        this.#isMistaken = refusal.where !== null;
         this.listeners.onRefusal(refusal);
       },
     };
@@ -276,6 +280,8 @@ export class Computation {
 
   /** Compute what the observer makes of the run: its estimates over time, and the rest if somebody looks at it. */
   #computeObserver() {
+    // Every answer would repeat the mistake, and with the next run comes the observer.
+    if (this.#isMistaken) return;
     this.#observe("recovered", this.listeners.onRecovered);
     if (!this.source.observing()) {
       for (const part of OBSERVING) {

@@ -6,6 +6,9 @@
 const COLLAPSED = 0.1;
 // A collapse within this share of the run takes up too little of a linear axis to be seen.
 const EARLY = 0.1;
+// Colours reach so many times as far as the distance from the centre that all opinions have in common: what agents
+// agree on is not drawn as an extreme opinion.
+const COMMON = 3;
 // States are in single precision, whose rounding must not be drawn as differences of opinion.
 const RESOLUTION = 1e-5;
 
@@ -35,7 +38,7 @@ export function reachFromNowOn(low, high, centre, most) {
   const reach = new Float32Array(low.length);
   let later = RESOLUTION * Math.max(most, Math.abs(centre));
   for (let t = low.length - 1; t >= 0; t -= 1) {
-    const now = Math.max(high[t] - centre, centre - low[t]);
+    const now = Math.max(high[t] - centre, centre - low[t], COMMON * Math.max(low[t] - centre, centre - high[t]));
     // NaN, an opinion beyond all numbers, is not below the maximum and counts as far away.
     later = Math.max(later, now < most ? now : most);
     reach[t] = later;

@@ -37,7 +37,7 @@ import { checkedView } from "./store.js";
  * @property {boolean} [secret] whether the outcome is hidden
  * @property {boolean} [reveals] whether it is shown once the step is done
  * @property {string} [act] what the button says that does the step
- * @property {(string | Node)[]} text
+ * @property {(string | Node)[] | ((page: Page) => (string | Node)[])} text
  * @property {(page: Page) => void} enter prepares the page
  * @property {(page: Page, memory: Memory) => void} [doIt]
  * @property {(page: Page, memory: Memory) => boolean} isDone asked whenever the page has come to rest
@@ -50,6 +50,8 @@ const MEMBERS = 34;
 const RAISED = 2;
 // As many agents make a camp.
 const MIN_CAMP = 4;
+// Share of the range of opinions below which members say the same.
+const ALIKE = 0.1;
 // The error that counts as a defence, as a multiple of that without.
 const DEFENDED = 1.5;
 
@@ -146,12 +148,22 @@ function inWords({ error, right, n }) {
   return `typically off by ${formatNumber(error, 2)}, with ${right} of ${n} members in the right camp`;
 }
 
-/** @type {Record<string, string>} */
-const MORALS = {
-  consensus: "Pressure that grows slowly leaves time for every opinion to count.",
-  biased_consensus: "The pressure grew too fast: members with many neighbours counted for more.",
-  disagreement: "Without growing pressure, everybody keeps a part of their own opinion.",
-};
+/**
+ * Return what the outcome shows, by the reasons for it; empty where other things than the pressure count.
+ * @param {import("./types.js").Verdict} verdict
+ */
+export function moralOf({ outcome, regime, reasons }) {
+  const has = (/** @type {string} */ name) => reasons.some(({ code }) => code === name);
+  if (outcome === "consensus" && has("start_forgotten")) {
+    return "Pressure that grows slowly leaves time for every opinion to count.";
+  }
+  if (has("start_remembered") && outcome !== "consensus") {
+    return "The pressure grew too fast: early opinions were kept, and members with many neighbours counted for more.";
+  }
+  if (has("frozen_noise")) return "Noise that is drawn once does not average out.";
+  const apart = outcome === "disagreement" && regime === "bounded";
+  return apart ? "Without growing pressure, everybody keeps a part of their own opinion." : "";
+}
 
 /**
  * Return whether the guess was right, and what happens, by the verdict that was computed.
@@ -165,7 +177,20 @@ function judged({ stage }, { guess }) {
   const chosen = GUESSES.find(({ id }) => id === guess);
   const known = GUESSES.some(({ outcomes }) => outcomes.includes(outcome));
   const answer = !chosen || !known ? "" : chosen.outcomes.includes(outcome) ? "You guessed right. " : "Not quite. ";
-  return `${answer}${summary} ${MORALS[outcome] ?? ""}`.trim();
+  return `${answer}${summary} ${moralOf(verdict)}`.trim();
+}
+
+/**
+ * Return how much of the difference between the camps is left in public at the end of the run.
+ * @param {Page} page
+ */
+export function spreadInWords({ stage }) {
+  const { low, high } = rangeOf(stage.hidden);
+  const { minimum = [], maximum = [], times = [] } = stage.run?.arrays ?? {};
+  const last = times.length - 1;
+  const left = (maximum[last] - minimum[last]) / (high - low);
+  if (!(left >= ALIKE)) return "In public next to nothing is left of the two camps.";
+  return `In public members still differ by up to ${formatNumber(maximum[last] - minimum[last], 2)}.`;
 }
 
 /**
@@ -197,7 +222,8 @@ export const STEPS = [
     result: ({ stage }) => {
       const { middle } = rangeOf(stage.hidden);
       const above = Array.from(stage.hidden).filter((value) => value > middle).length;
-      return `Two camps: ${above} members in orange, ${stage.n - above} in blue.`;
+      // Colours tell opinions from v, from which the larger camp may hardly differ.
+      return `Two camps: ${above} members think more than ${formatNumber(middle, 2)}, and ${stage.n - above} less.`;
     },
   },
   {
@@ -245,8 +271,8 @@ export const STEPS = [
     reveals: true,
     act: "Skip to the end",
     text: marked(
-      "*Rings* are what members think, and do not change. The *fill* is what they say in public: grey is v, the " +
-        "weighted mean of what all of them think, blue is below and orange above.",
+      "The *colours* are what members say in public: grey is v, the weighted mean of what all of them think, blue is " +
+        "below and orange above. As they come closer, the colours are stretched. What they think does not change.",
     ),
     enter: ({ store, clock }) => {
       store.setView({ tab: "curves", colour: "public", logTime: true, zoomColours: true });
@@ -267,11 +293,12 @@ export const STEPS = [
     title: "Unmask them",
     place: "left",
     about: [".tabs", "#estimates"],
-    text: marked(
-      "In public nothing is left of the two camps. But an observer has watched every step, and knows the network, " +
-        "the pressure and the law of the noise. Open *The observer*: each point is a member, and points on the dashed " +
-        "line are estimated correctly.",
-    ),
+    text: (page) =>
+      marked(
+        `${spreadInWords(page)} But an observer has watched every step, and knows the network, the pressure and the ` +
+          "law of the noise. Open *The observer*: each point is a member, and points on the dashed line are estimated " +
+          "correctly.",
+      ),
     enter: ({ clock }) => clock.pause(),
     doIt: ({ store }) => store.setView({ tab: "observer" }),
     isDone: (page) => page.store.view.tab === "observer" && recoveryOn(page) !== null,

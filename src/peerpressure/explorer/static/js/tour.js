@@ -255,7 +255,8 @@ export class Tour {
     document.documentElement.dataset.tour = id;
     byId("tour-count").textContent = `Tour, step ${this.#index + 1} of ${STEPS.length}`;
     byId("tour-heading").textContent = title;
-    byId("tour-text").replaceChildren(...text, ...(id === "guess" ? [this.#guesses()] : []));
+    const parts = typeof text === "function" ? text(this.page) : text;
+    byId("tour-text").replaceChildren(...parts, ...(id === "guess" ? [this.#guesses()] : []));
     this.#showButtons();
     document.documentElement.style.setProperty("--tour-height", `${this.panel.offsetHeight}px`);
     this.#mark(about[0]);

@@ -250,6 +250,8 @@ export interface Verdict {
   reason: string;
   reasons: { code: string; values: Record<string, number | string | null>; text: string }[];
   estimated: boolean;
+  /** The growth of the pressure. */
+  regime: string;
   /** The consensus value v. */
   value: number;
   kappa: number;
@@ -302,6 +304,8 @@ export interface Suggestion {
   text: string;
   section: PressureSection;
   rms_distance: number | null;
+  /** Whether agents end closer to v by a share of the range of opinions that is worth another schedule. */
+  worthwhile: boolean;
   /** In the long run; null if the schedule is for this run only. */
   outcome: string | null;
   words: string | null;

@@ -1,7 +1,8 @@
 // The rule of validity, for all panels: what a panel shows belongs to the scenario as it is, or is marked. A panel names
 // the answers that it shows in `data-answers`, and is
 // - current: it shows the answer for the scenario as it is;
-// - pending: until that answer comes, it shows the last one in a paler colour;
+// - pending: it shows the last answer in a paler colour, until the one for the scenario comes,
+//   or a mistake at a control is corrected, beside which it is told;
 // - refused: there is no answer. Nothing is shown but the reason, in panels with `data-tells`.
 // Whoever asks the server for something that is shown does so by `follow`.
 
@@ -69,7 +70,9 @@ export async function follow(part, { task, isCurrent, show, onRefusal }) {
     // Also if the question is an old one: no newer one will be answered either.
     if (error.isLost) whenLost?.(error);
     if (!isCurrent()) return;
-    setState(part, "refused", error.message);
+    // A mistake at a control is told beside it, once; until it is corrected, the last answer stays in a paler colour.
+    if (part === "run" && error.where) setState(part, "pending");
+    else setState(part, "refused", error.message);
     onRefusal?.(error);
   }
 }

@@ -20,7 +20,10 @@ const FACTS = {
   camps: ["targets", "values of the two camps"],
   disagreement: ["disagreement at t = …", "root mean square distance of agents to their common value"],
   rms_distance: ["distance to v at t = …", "root mean square distance of agents to v"],
-  each_other: ["close to each other", "two agents, as a root mean square over pairs and noise; exact, up to t = …"],
+  each_other: [
+    "close to each other",
+    "two agents, who may be on different sides of v, as a root mean square over pairs and noise; exact, up to t = …",
+  ],
   near_value: ["close to v", "an agent, as a root mean square over agents and noise; exact, up to t = …"],
   bias: ["bias over time", "how far the agents' common value lies from v on average"],
   variance: ["variance over time", "how much the agents' common value differs from run to run"],
@@ -28,6 +31,9 @@ const FACTS = {
 };
 
 const MAX_VALUES = 3;
+
+// Share of the steps up to which agents who are close in the last ones are not said to be so from then on.
+const SHORT = 0.1;
 
 // What depends on the forecast, which takes longer to compute than the rest.
 const FORECAST_FACTS = ["disagreement", "rms_distance", "each_other", "near_value"];
@@ -55,14 +61,20 @@ function powerLaw(law) {
  * @param {number | null} [value] in full precision
  * @param {number} [end] of the run
  * @param {boolean} [own] whether agents have limits of their own in place of v
+ * @param {boolean} [camps] whether two camps have opposite values in place of a common one
  */
-function setFact(key, shown, value = null, end = 0, own = false) {
+function setFact(key, shown, value = null, end = 0, own = false, camps = false) {
   const list = byId("verdict-facts");
   if (!list.childElementCount) list.append(...Object.entries(FACTS).map(([name, [, hint]]) => factRow(name, hint)));
   const row = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
   const [term, output] = /** @type {HTMLElement[]} */ ([...row.children]);
-  term.textContent = FACTS[key][0].replace("…", formatCount(end)).replace("to v", own ? "to own limit" : "to v");
-  term.title = FACTS[key][1].replace("…", formatCount(end)).replace("to v", own ? "to their own limits" : "to v");
+  const [name, hint] = FACTS[key].map((text) => text.replace("…", formatCount(end)));
+  term.textContent = name
+    .replace("to v", own ? "to own limit" : "to v")
+    .replace(" at", camps ? " within camps at" : " at");
+  term.title = hint
+    .replace("to v", own ? "to their own limits" : "to v")
+    .replace("their common value", camps ? "the value of their camp" : "their common value");
   output.replaceChildren(shown ?? "");
   output.dataset.value = String(value);
   row.hidden = shown === null;
@@ -119,29 +131,38 @@ export function showVerdict({ outcome, heading: text, summary, reason, value, ra
 export function showForecast(verdict, end, pressure, onUse) {
   const forecast = verdict?.forecast;
   const own = forecast?.own_limits;
+  const camps = verdict?.reasons.some(({ code }) => code === "camps");
   const outlook = byId("verdict-outlook");
   outlook.textContent = verdict?.outlook ?? "";
   outlook.hidden = !verdict?.outlook;
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
-    setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end, own);
+    const shown = forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null;
+    setFact(key, shown, forecast?.[key], end, own, key === "disagreement" && camps);
   }
   const settling = forecast?.settling;
   setFact("each_other", settling ? since(settling.each_other, settling) : null, settling?.each_other, end);
   setFact("near_value", settling ? since(settling.value, settling) : null, settling?.value, end, own);
   const present = { pressure, target: own ? "their limits" : "v", distance: verdict?.advice?.rms_distance ?? null };
-  showAdvice(verdict?.advice?.suggestions[0], present, onUse);
+  const best = verdict?.advice?.suggestions[0];
+  showAdvice(best?.worthwhile ? best : undefined, present, onUse);
 }
 
 /**
+ * Return from when on agents are close, in words.
  * @param {number | null} step
  * @param {import("./types.js").Settling} settling
  */
-function since(step, { tolerance, steps, step_length: length, is_bound: isBound }) {
+export function since(step, { tolerance, steps, step_length: length, is_bound: isBound }) {
   const near = `within ${formatNumber(tolerance, 1)}`;
   const moment = (/** @type {number} */ at) =>
     length === null ? `step ${formatCount(at)}` : `time ${formatNumber(at * length, 3)}`;
   if (step === null) return `not ${near} by ${moment(steps)}`;
   if (isBound) return step ? `not ${near} before ${moment(step)}` : "not known";
+  const held = steps - step + 1;
+  // Where distances rise and fall they may well rise again.
+  if (step && (held === 1 || held <= SHORT * steps)) {
+    return `${near} only ${held > 1 ? `in the last ${formatCount(held)} steps` : "at the last step"}`;
+  }
   return `${near} from ${step ? `${moment(step)} on` : "the start"}`;
 }
 
@@ -200,6 +221,6 @@ function adviceText(best, { pressure, target, distance }) {
   const after = best.words ? ` In the long run: ${best.words}.` : "";
   return (
     `Under ${named("the present pressure", pressure)} agents end ${now} from ${target}. ` +
-    `Under ${named(ADVISED[best.name], best.text)} they would end ${then} from ${target}.${after}`
+    `Under ${named(ADVISED[best.name], best.name === "averaging" ? "" : best.text)} they would end ${then} from ${target}.${after}`
   );
 }
