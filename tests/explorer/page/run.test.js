@@ -36,6 +36,12 @@ test("colours zoomed to now reach as far as opinions from now on", () => {
   // Furthest from 0.25 in all that is left: 0.75 above it, then 0.5 below it, then 0.125.
   assert.deepEqual(reach([0.25, -0.25, 0.125, 0.25], [1, 0.5, 0.25, 0.375], 0.25, 8), [0.75, 0.5, 0.125, 0.125]);
   assert.deepEqual(reach([0, -1], [9, 1], 0, 2), [2, 1]);
+  // What agents agree on is no extreme opinion, on whichever side of the centre: 0.48 is 0.19 from it, 0.1 as much.
+  const agreed = reach([0, 0.48, 0.1], [1, 0.48, 0.1], 0.29, 1);
+  assert.deepEqual(
+    agreed.map((one) => one.toFixed(6)),
+    ["0.710000", "0.570000", "0.570000"],
+  );
   // What rounding alone tells apart has one colour, and what is beyond all numbers does not matter to the others.
   assert.deepEqual(reach([1, 1], [1, 1], 1, 1), [1e-5, 1e-5].map(Math.fround));
   assert.deepEqual(reach([Number.NaN, 0], [1, 0.5], 0, 2), [2, 0.5]);
