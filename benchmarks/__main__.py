@@ -84,8 +84,8 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS), metavar="NAME",
                         help=f"some of: {', '.join(MEASUREMENTS)}")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
-                        help="processes that share the records of studies (fit, comparison, panels, influence, answers, scores); "
-                        "what is timed alone still runs alone")  # fmt: skip
+                        help="processes that share the records of studies (fit, comparison, panels, influence, "
+                        "answers, scores); what is timed alone still runs alone")  # fmt: skip
     parser.add_argument("--records", type=int, metavar="N",
                         help="records of each setting in studies, for a first look or smaller errors")  # fmt: skip
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the report as Markdown")

@@ -25,7 +25,7 @@ STEPS = 12
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 2)]
 HIDDEN = np.array([0.1, 0.9, 0.4, 0.7, 0.2, 0.6])
 # Models with peer pressure differ only in its course, which is the same on every network.
-KINDS_OF_RIVALS = ("constant+adaptation", "degroot", "walk", "var")
+KINDS_OF_RIVALS = ("constant+adaptation", "degroot", "walk", "own-return+neighbours")
 WORKS, REFUSED, UNKNOWN, NO_MATTER = "✓", "✗", "?", "–"
 
 

@@ -214,6 +214,8 @@ def test_models_at_the_end_of_a_range_have_no_weight() -> None:
     found = pp.compare(walk(12, 30, 1), graph(12), ["none", "none+adaptation", "constant+adaptation"])
     assert found.weights["none+adaptation"] == 0
     assert found.best == "none"
+    assert found.table.set_index("model").loc["none+adaptation", "bic_difference"] == np.inf
+    assert "not identified" in [text.get_text() for text in found.plot().axes[0].texts]
     assert any(note.startswith("none+adaptation has no weight: its adaptation") for note in found.notes)
     # Where nothing else is compared, there is nothing else to say.
     assert pp.compare(walk(12, 30, 1), graph(12), ["none+adaptation"]).weights == {"none+adaptation": 1.0}

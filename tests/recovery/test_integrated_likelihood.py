@@ -179,7 +179,7 @@ def test_random_combinations_estimate_the_correction(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("name", ["constant", "power+adaptation"])
 def test_a_rough_search_ends_at_the_maximum_of_the_exact_likelihood(name: str) -> None:
     network = graph(40, seed=2)
-    criterion = Criterion(_panel(record(network, 5, 4, lambda t: 0.3), network))
+    criterion = Criterion(_panel(record(network, 12, 4, lambda t: 0.3), network))
     assert criterion.is_within
     fit = fit_rival(criterion, name)
     assert isinstance(fit, FamilyFit)

@@ -65,7 +65,9 @@ def compare(
     """Tell which model explains observed answers, and what people think.
 
     Every model explains the same answers: all but the first ones, given these. The output begins with the answer in
-    sentences, then lists the models with their weights. Models that fit badly are said to, even where they are best.
+    sentences, then lists the models with their weights. That people respond to their neighbours is said only if the
+    best model says so and people who are dealt to other places of the network tell less; else that there is no sign of
+    it, or that the data cannot tell. Models that fit badly are said to, even where they are best.
 
     The first line tells how the table was read. Missing answers are left empty. Times count steps; dates become steps
     with --step. Three rows are the least.

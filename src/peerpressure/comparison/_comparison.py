@@ -284,13 +284,17 @@ class Comparison:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The rivals, the best first: model, log_likelihood, k (parameters), bic_difference and weight."""
+        """The rivals, the best first: model, log_likelihood, k (parameters), bic_difference and weight.
+
+        The difference is infinite for a rival with a parameter that only the end of its range bounds.
+        """
         import pandas as pd
 
         least = self.fit.bic
         rows = [
-            (name, self.fits[name].log_likelihood, self.fits[name].k, self.fits[name].bic - least, weight)
+            (name, fit.log_likelihood, fit.k, fit.bic - least if weight or not fit.unidentified else np.inf, weight)
             for name, weight in self.weights.items()
+            for fit in [self.fits[name]]
         ]
         return pd.DataFrame(rows, columns=["model", "log_likelihood", "k", "bic_difference", "weight"])
 

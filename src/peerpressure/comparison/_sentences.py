@@ -89,6 +89,8 @@ def _why_not(c: Compared, placebo: Placebo) -> str:
             f"Neighbours tell more than people dealt to their places (p = {placebo.p_value:.2g}), "
             "but a model without a response explains the answers best."
         )
+    if not placebo.smallest < 1:
+        return "So few answers would hardly show a response of any size."
     return f"A response of less than {_share(c)} of the way to their mean at each step would not have been found."
 
 

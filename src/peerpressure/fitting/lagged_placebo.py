@@ -1,7 +1,8 @@
 """A placebo for records of many rows: people are dealt to the places of the network.
 
-Do the last answers of neighbours tell more than those of people who were dealt to their places? Each answer is explained by the agent's own level, an effect of the period, the agent's own last answer, and the mean of
-the last answers of those the agent listens to,
+Do the last answers of neighbours tell more than those of people who were dealt to their places? Each answer is
+explained by the agent's own level, an effect of the period, the agent's own last answer, and the mean of the last
+answers of those the agent listens to,
 
     y_ti = a_i + b_t + φ y_{t−1,i} + c m_ti + e_ti.
 

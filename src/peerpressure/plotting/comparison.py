@@ -37,7 +37,8 @@ def _weights(axes: Axes, table: pd.DataFrame) -> None:
     axes.barh(place, np.minimum(off, _LONGEST_BAR), color=[BLUE if k == 0 else GREY for k in place], height=0.62)
     axes.plot(0, 0, "o", color=BLUE, markersize=5, clip_on=False, zorder=3)
     for k, (distance, weight) in enumerate(zip(off, table["weight"], strict=True)):
-        text = f"weight {weight:.2f}" if weight >= 0.005 else f"+{distance:,.0f}"
+        away = f"+{distance:,.0f}" if np.isfinite(distance) else "not identified"
+        text = f"weight {weight:.2f}" if weight >= 0.005 else away
         axes.annotate(
             text, (min(distance, _LONGEST_BAR), k), (5, 0), textcoords="offset points", va="center", fontsize=7
         )
