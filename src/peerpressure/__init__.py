@@ -9,6 +9,6 @@ the hidden opinions of its agents. What is needed less often lives one namespace
 The names are listed in ``__init__.pyi`` and loaded when they are first used, which keeps importing the package fast.
 """
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, ())

@@ -200,6 +200,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         # A full disk is an error of this package, as a missing folder is; an error with a message of its own stays.
         if isinstance(error, OSError) and not isinstance(error, FileFormatError):
             rule, remedy = f"{target} must be writable", "check that its disk has room"
+            if target.is_dir():
+                remedy = "move the folder of this name away"
             raise FileFormatError(message(rule, got=error.strerror or error, remedy=remedy)) from error
         raise
 

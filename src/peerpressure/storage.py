@@ -139,6 +139,7 @@ def write_netcdf(
 
     sink = _Sink(file)
     with h5netcdf.File(sink, "w") as stored:
+        # Written even after an error, whose file is removed, so HDF5 comes to its regular end.
         stored.dimensions = {name: len(values) for name, (_, values, _) in coordinates.items()}
         for name, (dimensions, given, attributes) in {**variables, **coordinates}.items():
             values = np.asarray(given)
@@ -177,12 +178,21 @@ def read_netcdf(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, An
         raise FileFormatError(message("a run must be readable as netCDF-4", got=got, remedy=remedy)) from error
 
 
+_LARGEST_KEPT = 2**20  # bytes of a block that is kept after an error: metadata, and not data
+
+
 class _Sink(io.RawIOBase):
-    """A file that keeps its first error for later, because HDF5 ends the process when a write fails."""
+    """A file that keeps its first error for later, because HDF5 ends the process when a write fails.
+
+    From then on, small blocks are kept in memory: HDF5 reads back the metadata that it has written, while it closes the
+    file and once more in a destructor, and crashes if they are not there.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self.error: OSError | None = None
-        self._file = file
+        # Unbuffered, so a full disk is noticed here, and not by whatever is done with the file next.
+        self._file = getattr(file, "raw", file)
+        self._kept: list[tuple[int, bytes]] = []
 
     def readable(self) -> bool:
         return True
@@ -200,16 +210,32 @@ class _Sink(io.RawIOBase):
         return self._file.tell()
 
     def readinto(self, buffer: Any) -> int:
-        # HDF5 reads back what it wrote; after an error there is nothing consistent to read.
-        data = b"" if self.error else self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        first = self.tell()
+        data = self._file.read(len(buffer))
+        if self.error is None:
+            buffer[: len(data)] = data
+            return len(data)
+        buffer[:] = data.ljust(len(buffer), b"\0")
+        for place, block in self._kept:
+            begin, end = max(place, first), min(place + len(block), first + len(buffer))
+            if begin < end:
+                buffer[begin - first : end - first] = block[begin - place : end - place]
+        return len(buffer)
 
     def write(self, data: Any) -> int:
-        # Flushed at once, so a full disk is noticed here and not in a destructor.
-        self._try(lambda: (self._file.write(data), self._file.flush()))
+        first = self.tell()
+        self._try(lambda: self._write_all(memoryview(data)))
+        if self.error is not None:
+            if len(data) <= _LARGEST_KEPT:
+                self._kept.append((first, bytes(data)))
+            self.seek(first + len(data))
         # A success is reported even after an error, so HDF5 continues to its regular end.
         return len(data)
+
+    def _write_all(self, data: memoryview) -> None:
+        # A disk that fills up may take a part.
+        while data:
+            data = data[self._file.write(data) :]
 
     def truncate(self, size: int | None = None) -> int:
         self._try(lambda: self._file.truncate(size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -128,6 +129,34 @@ def test_a_disk_that_fills_up_ends_in_one_line_and_leaves_old_results(
     assert "the same numbers" in done.err
     assert files_in(out, leave_out=()) == before
     assert sorted(path.name for path in file.parent.iterdir()) == ["study-results", "study.toml"]
+
+
+FILLING = """
+import gc, resource, signal, tempfile
+import numpy as np
+from peerpressure.files import replacing
+from peerpressure.storage import write_netcdf
+variables = {f"v{i}": (("time",), np.arange(500.0), {"long_name": "x" * 200}) for i in range(6)}
+coordinates = {"time": (("time",), np.arange(500), {}), "agent": (("agent",), np.array(["ann", "bob"]), {})}
+failed = 0
+with tempfile.TemporaryDirectory() as folder:
+    for most in range(0, 40_000, 1_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+        try:
+            with replacing(f"{folder}/run.nc") as file:
+                write_netcdf(file, variables, coordinates, {"facts": "y" * 500})
+        except OSError:
+            failed += 1
+        gc.collect()
+print(failed)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not limited there")
+def test_a_run_that_does_not_fit_never_ends_the_process() -> None:
+    # In a process of its own: HDF5 ended it, when its destructor read metadata that were never written.
+    done = subprocess.run([sys.executable, "-c", FILLING], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "39\n", "")
 
 
 def test_results_without_a_place_go_to_another(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -260,3 +261,13 @@ def test_check_says_what_an_error_bar_is(replications: str, words: str, tmp_path
     (tmp_path / "small.toml").write_text(SMALL.replace("replicates = 2\n", ""))
     told = run(capfd, "check", tmp_path / "sweep.toml").out
     assert ("error bars: none: there is one run at each point" in told) is (not replications)
+
+
+def test_a_sweep_without_its_ledger_is_not_as_it_was_written(done: Path, tmp_path: Path, capfd: Captured) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(done, copy)
+    assert "all files are as they were written" in run(capfd, "info", copy).out
+    (copy / "ledger.sqlite").unlink()
+    told = run(capfd, "info", copy)
+    assert told.status == 1
+    assert "ledger.sqlite missing" in told.out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from peerpressure import progress
 from peerpressure.errors import InvalidInputError
 from peerpressure.sweep import OtherSweepError, Plan, SweepError, UnfinishedSweepError, collect, run_sweep, status
+from peerpressure.sweep._results import result_path
 
 from .running import csv, noisy_plan, results
 from .units import PATH
@@ -180,3 +183,18 @@ def test_a_folder_without_a_sweep_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SweepError, match="choose another folder"):
         run_sweep(noisy_plan(2), tmp_path / "file")
+
+
+def test_a_folder_in_the_place_of_a_result_is_named_as_the_obstacle(tmp_path: Path) -> None:
+    plan = noisy_plan(1)
+    result_path(tmp_path, plan.units[0].key).mkdir(parents=True)
+    with pytest.raises(SweepError, match="move the folder of this name away"):
+        run_sweep(plan, tmp_path, workers=1)
+
+
+@pytest.mark.parametrize("said", [b"", b'{"task": "tests.swe'])
+def test_a_worker_whose_parent_dies_ends_without_a_word(said: bytes) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "peerpressure.sweep._worker"], input=said, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -67,7 +67,8 @@ def _summary(file: Path) -> tuple[str, dict[str, str]]:
         plan = load_sweep(file).plan
         return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}", _meaning_of_points(plan)
     scenario = load_scenario(file)
-    length = f"{scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
+    counts = ((scenario.run.steps, "step"), (scenario.run.replicates, "replicate"))
+    length = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for count, name in counts)
     # The model is built, not run, so the size and all values are those of the run.
     room = check_room(scenario, results_folder(scenario, file))
     return f"{scenario.system()!r}, {length}, {room}", findings(scenario)

@@ -53,7 +53,7 @@ def info(
 def _folder(folder: Path) -> tuple[Facts, list[Change]]:
     """Return the facts of a results folder, and its files that are not as they were written."""
     from peerpressure.provenance import version_changes, versions
-    from peerpressure.report.folder import changes, read_provenance
+    from peerpressure.report.folder import Change, changes, read_provenance
 
     if not (folder / "provenance.json").exists():
         names = sorted(path.name for path in folder.iterdir())
@@ -62,6 +62,9 @@ def _folder(folder: Path) -> tuple[Facts, list[Change]]:
         raise FileFormatError(message(rule, got=got, remedy=remedy))
     provenance = read_provenance(folder)
     wrong, facts = changes(provenance), provenance.facts
+    # The ledger goes on changing while a sweep grows, so it has no hash, but a sweep without it is not complete.
+    if provenance.command == "sweep" and not (folder / "ledger.sqlite").exists():
+        wrong = [*wrong, Change("ledger.sqlite", "missing")]
     outputs, inputs = provenance.outputs, [name.removeprefix("inputs/") for name in provenance.inputs]
     updates = version_changes(provenance.versions, versions())
     size = sum(int(one.get("bytes", 0)) for one in outputs.values())

@@ -219,10 +219,15 @@ class AnswerLikelihood(AnswerProblem):
 
 def fit_answers(problem: AnswerLikelihood, level: float) -> ReplicateFit:
     """Return the estimate of one replicate, with intervals of the given level."""
-    if problem.answers.present.sum() <= len(problem.names) or np.nanstd(problem.answers.values) == 0:
-        rule = "answers must differ, and be more than the unknown parameters"
-        got = f"{int(problem.answers.present.sum())} of them"
+    count = int(problem.answers.present.sum())
+    if count <= len(problem.names):
+        rule, got = "there must be more answers than unknown parameters", f"{count} for {len(problem.names)}"
         raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
+    if np.nanstd(problem.answers.values) == 0:
+        # Answers that differ may all be at one point of a scale that is not theirs.
+        rule, got = "answers must differ as they are observed", f"{np.nanmax(problem.answers.values):g} from everybody"
+        remedy = "declare the scale or the rounding of these answers, or observe longer"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     starts = problem.starts()
     best = starts[np.argsort(-problem.rough(starts), kind="stable")[:_STARTS]]
     top = max((Climb.from_start(problem, z) for z in best), key=lambda climb: climb.height)

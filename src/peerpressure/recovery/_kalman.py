@@ -309,7 +309,8 @@ class PosteriorPath:
     def __repr__(self) -> str:
         replicates, times, n = self.mean.shape
         known = int(self.identified[-1].sum())
-        return f"PosteriorPath({replicates} replicates, {times} times, {known} of {n} entries identified in the end)"
+        size = ", ".join(f"{k} {name}{'s' * (k != 1)}" for k, name in ((replicates, "replicate"), (times, "time")))
+        return f"PosteriorPath({size}, {known} of {n} entries identified in the end)"
 
 
 @final

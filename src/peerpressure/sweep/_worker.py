@@ -30,8 +30,11 @@ def main() -> None:
     # At the level of file descriptors, which redirects output of compiled libraries as well.
     os.dup2(2, 1)
     batches: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
-    # The first line is what all batches have in common.
-    setting = json.loads(sys.stdin.buffer.readline())
+    # The first line is what all batches have in common; a parent that dies before it ends the worker without a word.
+    first = sys.stdin.buffer.readline()
+    if not first.endswith(b"\n"):
+        return
+    setting = json.loads(first)
     threading.Thread(target=_listen, args=(sys.stdin.buffer, batches), daemon=True).start()
     _send(answers, {"ready": os.getpid()})
     with announcing(lambda text: _send(answers, {"announcement": text})):
@@ -53,7 +56,9 @@ def _listen(orders: IO[bytes], batches: queue.SimpleQueue[list[Any]]) -> None:
     """Queue batches, and end the process with its parent, even in the middle of a unit."""
     try:
         for line in orders:
-            batches.put(json.loads(line))
+            # A parent that was killed may have sent a part.
+            if line.endswith(b"\n"):
+                batches.put(json.loads(line))
     finally:
         # sys.exit would only end this thread, and would wait for the unit that the main thread is computing.
         os._exit(0)

@@ -386,6 +386,9 @@ class OptimalSchedule:
     evaluations: int
     slope: float
 
+    def __repr__(self) -> str:
+        return f"OptimalSchedule(RMS distance to v {self.rms_distance:.3g} after {self.schedule.values.size:,} steps)"
+
     def __str__(self) -> str:
         lines = [
             f"OptimalSchedule: RMS distance to v {self.rms_distance:.3g} after {self.schedule.values.size:,} steps"
