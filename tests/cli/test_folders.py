@@ -17,6 +17,7 @@ import peerpressure as pp
 from peerpressure.provenance import DEPENDENCIES, sha256_of
 from peerpressure.report import folder as folders
 from tests.cli.calling import Answer, files_in, run
+from tests.fitting.records import groups
 
 Captured = pytest.CaptureFixture[str]
 STUDY = """# My study.
@@ -308,6 +309,7 @@ def test_estimates_in_a_folder_are_repeated_bit_by_bit(tmp_path: Path, capfd: Ca
 ESTIMATED = {
     "fit": ("fit", "data/answers.csv", "--network", "friends.csv", "--unknown", "std", "--level", "0.9"),
     "compare": ("compare", "data/answers.csv", "--network", "friends.csv", "--rival", "none", "--rival", "linear"),
+    "response": ("response", "data/rounds.csv", "--first", "before", "--permutations", "19"),
     "infer": ("infer", "data/answers.csv", "--pressure", "0.5*t", "--symmetric"),
     "recover": ("recover", "study.toml", "--outputs", "data/answers.csv", "--method", "kalman", "--method", "ols"),
     "recover without a network": ("recover", "study.toml", "--outputs", "data/answers.csv", "--unknown-network"),
@@ -322,6 +324,7 @@ def write_answers(place: Path) -> None:
     rows = np.asarray(pp.simulate(model, 15, seed=1).states)[0, 1:]
     table = pd.DataFrame(rows, columns=["ann", "bob", "cat"]).assign(time=np.arange(1, 16))
     table.to_csv(place / "data" / "answers.csv", index=False)
+    groups(0.4, count=2).to_csv(place / "data" / "rounds.csv", index=False)
 
 
 @pytest.mark.parametrize("kind", ESTIMATED)
@@ -338,9 +341,16 @@ def test_estimates_that_were_packed_and_moved_are_repeated_bit_by_bit(
     check_same(run(capfd, "rerun", results, "--json"))
     again = files_in(results.with_name("estimated-rerun"))
     assert again == files_in(results)
-    used = {"agents.csv"} if "infer" in kind or "without" in kind else {"agents.csv", "edges.csv"}
+    used = (
+        {"rounds.csv"}
+        if kind == "response"
+        else {"agents.csv"}
+        if "infer" in kind or "without" in kind
+        else {"agents.csv", "edges.csv"}
+    )
     # Relative paths between inputs are preserved, and one alone has none.
-    kept = "inputs/answers.csv" if kind == "infer" else "inputs/data/answers.csv"
+    alone = {"infer": "inputs/answers.csv", "response": "inputs/rounds.csv"}
+    kept = alone.get(kind, "inputs/data/answers.csv")
     assert {"README.txt", "estimates.json", "report.html", kept, *used} <= again.keys()
     assert ("edges.csv" in again) == ("edges.csv" in used)
     stored = json.loads(again["estimates.json"])

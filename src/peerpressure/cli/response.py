@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -20,6 +21,11 @@ from peerpressure.cli.estimates import (
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 
 First: TypeAlias = Literal["before", "after"]
+_CONTENTS = "contains answers of people: for study, not for release"
+_MEANINGS = {
+    "rounds.csv": "weight of what was seen by round, and share of others in the answers since the first one",
+    "people.csv": "weights of single people, those who respond least first, where people are known to differ",
+}
 _ROUNDS = ("weight", "low", "high", "share", "unmoved")
 
 
@@ -91,7 +97,8 @@ def response(
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
         estimates = in_own_words(found.estimates(drawn=out is not None and is_folder(out)), response)
         if out is not None:
-            write_estimates(estimates, out, study_of_tables(context, answers, None), {})
+            study = replace(study_of_tables(context, answers, None), contents=_CONTENTS, meanings=_MEANINGS)
+            write_estimates(estimates, out, study, {})
         if report is not None:
             show_stage("drawing")
             found.report(report)
