@@ -9,7 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -301,3 +303,23 @@ def test_commands_answer_through_the_streams_that_are_open(tmp_path: Path) -> No
         "stderr-1": 0,
         "stdout-2": 0,
     }
+
+
+def test_ctrl_c_while_modules_load_is_one_line(capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "peerpressure.cli", Interrupted("peerpressure.cli"))
+    with pytest.raises(SystemExit) as ended:
+        import_module("peerpressure.__main__").main()
+    assert ended.value.code == 130
+    assert capfd.readouterr().err == "peerpressure: interrupted\n"
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_numbers_that_no_axis_holds_are_refused_in_one_line(tmp_path: Path, capfd: Captured) -> None:
+    given = ("--graph", "path:2", "--noise", "gaussian:1e308", "--steps", "1", "--seed", "3", "--out", tmp_path / "out")
+    told = run(capfd, "simulate", *given)
+    assert (told.status, told.out) == (1, "")
+    assert "rescale hidden opinions and noise" in told.err.splitlines()[-1]

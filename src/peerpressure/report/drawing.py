@@ -12,8 +12,10 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.progress import deaf_children
 from peerpressure.report.html import Image
 
@@ -61,9 +63,15 @@ def draw(order: Order) -> Drawing:
         "budget": run.spent,
         "frontier": network.frontier,
     }
-    figure = settled(functions[order.name](*order.arguments))
-    made = {kind: render(figure, kind) for kind in order.formats}
-    return Drawing(made, image(figure, made.get("svg")) if order.pictured else None)
+    try:
+        figure = settled(functions[order.name](*order.arguments))
+        made = {kind: render(figure, kind) for kind in order.formats}
+        return Drawing(made, image(figure, made.get("svg")) if order.pictured else None)
+    except (OverflowError, np.linalg.LinAlgError) as error:
+        # Differences of numbers near the end of the range are infinite, and no axis holds them.
+        rule, got = "a figure needs numbers well within the range of float64", f"{error} in the figure {order.name}"
+        remedy = "rescale hidden opinions and noise, or set figures and report in [output] to false"
+        raise PeerPressureError(message(rule, got=got, remedy=remedy)) from None
 
 
 def here(order: Order) -> Callable[[], Drawing]:
