@@ -163,7 +163,9 @@ FUNCTIONS: Mapping[str, Callable[[Case], object]] = {
     "recovery.diagnose_fit": _diagnose_fit,
     "recovery.fit": _fit,
     "compare": lambda case: pp.compare(case.table, *case.rivals),
-    "recovery.infer_network": lambda case: pp.recovery.infer_network(case.table, case.model.pressure),
+    "recovery.infer_network": lambda case: pp.recovery.infer_network(
+        case.table, case.model.pressure, signed=bool((case.model.network.adjacency.data < 0).any())
+    ),
     "privacy.budget": lambda case: not np.isnan(pp.privacy.budget(case.model, STEPS).epsilon),
     "privacy.calibrate": lambda case: pp.privacy.calibrate(case.model, STEPS, epsilon=1.0),
     "privacy.release": lambda case: pp.privacy.release(case.model, STEPS, epsilon=1.0),

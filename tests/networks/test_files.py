@@ -96,11 +96,15 @@ UNWRITABLE: list[tuple[str, Network, str]] = [
     (".txt", k2().relabelled(["a;b", "Bob"]), "'a;b'"),
     (".graphml", k2().relabelled([(0, 1), "x"]), r"\(0, 1\).*npz"),
     (".graphml", k2().relabelled(["1", "2"]), "'1', '2'"),
+    *((suffix, k2().relabelled(["1.0", "2"]), r"'1\.0'") for suffix in (".csv", ".ncol", ".adjlist", ".graphml")),
     (".graphml", k2().relabelled(["a\x00", "b"]), "relabelled"),
     (".mtx", k2().relabelled("ab"), "holds no labels.*relabelled"),
     (".npy", k2().relabelled("ab"), "holds no labels"),
     (".txt", Network.from_edges([(0, 1)], n=3), "neighbours, got 2; write .npz"),
-    *((suffix, path(3).relabelled(["source", "target", "c"]), "'source' and 'target'") for suffix in (".csv", ".txt")),
+    *(
+        (suffix, path(3).relabelled(["source", "target", "c"]), "look like a heading, got 'source' and 'target'")
+        for suffix in (".csv", ".txt", ".ncol")
+    ),
 ]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from peerpressure.errors import NetworkError, first_few
 from peerpressure.files import expanded, replacing, require_pyarrow
 from peerpressure.networks._adjacency import labels_to_json
-from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER
+from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER, parse_labels
 from peerpressure.networks._network import Network
 from peerpressure.networks._readers import ARCHIVE, FORMATS, SEPARATORS, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
@@ -297,7 +297,7 @@ def _check_no_heading(columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     same = next((row for row in rows if [str(field).casefold() for field in row] == [*columns]), None)
     if same is not None:
         got, remedy = " and ".join(map(repr, same)), "write .npz instead, or rename one of the two agents"
-        raise network_error("an edge in a list must differ from its heading", got=got, remedy=remedy)
+        raise network_error("an edge in a list must not look like a heading", got=got, remedy=remedy)
 
 
 def _check_unlabelled(network: Network) -> None:
@@ -315,8 +315,9 @@ def _check_labels(labels: Sequence[Label], fits: Callable[[str], bool], remedy: 
     if all(type(label) is int and INTEGER.fullmatch(str(label)) for label in labels):
         return
     misfits = [label for label in labels if not _is_plain(label, fits)]
-    if not misfits and all(INTEGER.fullmatch(str(label)) for label in labels):
-        misfits = list(labels)  # text that would be read as numbers
+    if not misfits:
+        read = parse_labels([str(label) for label in labels])
+        misfits = [label for label in labels if read[str(label)] != label]  # text that would be read as numbers
     if misfits:
         got = first_few(map(repr, misfits), len(misfits))
         raise network_error("this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy)
