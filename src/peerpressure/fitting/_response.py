@@ -289,6 +289,7 @@ def _sentences(r: Response) -> Iterator[str]:
     yield from _why(r)
     if r.verdict == "responds":
         yield from _details(r)
+    yield from _unmoved(r)
     yield from _people(r)
 
 
@@ -367,6 +368,9 @@ def _details(r: Response) -> Iterator[str]:
     if r.growth is not None:
         weights = ", ".join(f"{value:.2f}" for value in r.by_round["weight"])
         yield f"The weight of each round {r.growth} ({weights})."
+
+
+def _unmoved(r: Response) -> Iterator[str]:
     if r.unmoved > _MANY_UNMOVED:
         rounds = [f"{100 * part:.0f} %" for part in r.panel.unmoved]
         listed = " and ".join(filter(None, (", ".join(rounds[:-1]), rounds[-1])))
