@@ -116,7 +116,10 @@ COMMAND = (
 def test_the_command_prints_the_answer_first(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     answer = run(capfd, *COMMAND, "--report", "report.html", "--out", "opinions.csv")
     assert answer.status == 0, answer.err
-    assert answer.out.startswith("People respond to their neighbours.\nPressure grows with time")
+    read, *said = answer.out.splitlines()
+    assert read.startswith("answers.csv: separated by commas")
+    assert said[0] == "People respond to their neighbours."
+    assert said[1].startswith("Pressure grows with time")
     assert "all models explain the same 240 answers" in answer.out
     assert (files / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     opinions = pd.read_csv(files / "opinions.csv")

@@ -349,7 +349,8 @@ class Verdict:
           within 0.05 of each other  from step 19 on
           within 0.05 of v           from step 9 on
                                      as root mean squares over agents and noise, exact, up to
-                                     step 100
+                                     step 100; agents on both sides of v differ more from each
+                                     other than from it
           v                          0.5, the mean of hidden opinions weighted by stubbornness
           peer pressure              ρ_t = t at step t
         """
