@@ -26,7 +26,7 @@ _MEANINGS = {
     "rounds.csv": "weight of what was seen by round, and share of others in the answers since the first one",
     "people.csv": "weights of single people, those who respond least first, where people are known to differ",
 }
-_ROUNDS = ("weight", "low", "high", "share", "unmoved")
+_ROUNDS = ("weight", "low", "high", "unmoved")
 
 
 def response(
@@ -105,9 +105,11 @@ def response(
     if as_json:
         print_json(estimates.answer)
         return
-    rows = [(str(row["round"]), *(f"{row[name]:.3g}" for name in _ROUNDS)) for row in found.by_round.to_dict("records")]
     show(*estimates.sentences, "")
-    show(columns(None, ("round", "weight", "from", "to", "share of others", "unmoved"), rows))
+    known = found.by_round[found.by_round["weight"].notna()]
+    if len(known):
+        rows = [(str(row["round"]), *(f"{row[name]:.3g}" for name in _ROUNDS)) for row in known.to_dict("records")]
+        show(columns(None, ("round", "weight", "from", "to", "unmoved"), rows))
     show(*estimates.notes)
     for written in filter(None, (out, report)):
         show(f"written to {written}")

@@ -602,7 +602,9 @@ def read_snapshots(
         lines.check(~(weights > 0) | np.isinf(weights), "a weight must be finite and above 0", weights, remedy)
         names = _listed_labels(lines, labels)
         if names is None:
-            names = list(Network.from_edges((list(lines.sources), list(lines.targets)), directed=True).labels)
+            # Each pair once: that an edge lasts for several waves is no repeat.
+            pairs = list(dict.fromkeys(zip(lines.sources, lines.targets, strict=True)))
+            names = list(Network.from_edges(pairs, directed=True).labels)
         graphs, steps = [], np.unique(lines.times)
         for step in steps:
             rows = np.flatnonzero(lines.times == step).tolist()
