@@ -98,11 +98,11 @@ def _write(experiment: Experiment, folder: Path, file: Path | None, *, as_json: 
         # Simulated here, or its progress bar and the line of stages would overlap on the terminal.
         _ = experiment.run
         # Few agents: further threads of linear algebra would take the cores on which figures are drawn.
-        with progress_line() as show_stage:
-            with few_threads(experiment.model.n):
-                show_stage("diagnosing")
-                ordered = order_figures(experiment, submit)
-                summary = () if as_json else _summary(experiment)
+        # For all of the results: their last digits may depend on the number of threads.
+        with progress_line() as show_stage, few_threads(experiment.model.n):
+            show_stage("diagnosing")
+            ordered = order_figures(experiment, submit)
+            summary = () if as_json else _summary(experiment)
             study = study_of(scenario, file or folder)
             files = run_files(experiment, study.name, ordered, show_stage, study.inputs)
             written = write_folder(files, folder, study, OWN)
