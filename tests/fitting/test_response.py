@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.fitting import Response, response
+from peerpressure.fitting._placebo import Shuffles
 from tests.fitting.records import groups, matrix, ring
 
 QUICK: dict[str, Any] = {"first": "before", "permutations": 199}
@@ -238,3 +240,23 @@ def test_the_same_seed_is_the_same_answer() -> None:
     assert (one.placebo.shuffled == same.placebo.shuffled).all()
     assert (one.placebo.shuffled != other.placebo.shuffled).any()
     assert one.weight == same.weight == other.weight
+
+
+def test_one_witness_is_not_enough() -> None:
+    found = answered(groups(0.4, seed=5))
+    assert found.verdict == "responds"
+    # The interval alone, with shuffled seats that show as much.
+    doubted = replace(found, placebo=Shuffles(0.0, found.placebo.shuffled))
+    assert doubted.p_value > 0.05
+    assert doubted.verdict == "cannot tell"
+    assert any("shuffled seats show as much" in sentence for sentence in doubted.sentences)
+    # The placebo alone, with an interval that holds 0.
+    weak = answered(groups(0.0, count=3, seed=3))
+    assert weak.detection.best.interval[0][-1] < 0
+    doubted = replace(weak, placebo=found.placebo)
+    assert doubted.p_value <= 0.05
+    assert doubted.verdict == "cannot tell"
+    assert any("the interval of the weight holds 0" in sentence for sentence in doubted.sentences)
+    # Neighbours who were alike before take the answer back, whatever both say.
+    refused = replace(found, balance=found.placebo)
+    assert refused.verdict == "cannot tell"
