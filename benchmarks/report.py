@@ -1,9 +1,14 @@
-"""Shows sections on a terminal and writes them as Markdown."""
+"""Shows sections on a terminal and writes them as Markdown; the documentation shows a part of the report.
+
+``python -m benchmarks.report`` writes that part from ``benchmarks/RESULTS.md``.
+"""
 
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
@@ -14,9 +19,11 @@ from .machine import facts
 from .sections import Section, Table, Target, shown
 from .workload import DESCRIPTION
 
+RESULTS = Path(__file__).with_name("RESULTS.md")
+PAGE = Path(__file__).parents[1] / "docs" / "development" / "benchmarks.md"
 _OPENING = f"""# Benchmarks
 
-Written by `python -m benchmarks --write docs/development/benchmarks.md`. All contenders of a table run interleaved:
+Written by `python -m benchmarks --write benchmarks/RESULTS.md`. All contenders of a table run interleaved:
 each runs once, then each runs again. Numbers are medians over these repetitions, and a ratio is the median of the
 ratios within a repetition. The cost of a step is that of a call with many steps minus that of a call with none,
 divided by the number of agent-steps (agents × replicates × steps), so building a graph or its agents is not included;
@@ -75,3 +82,16 @@ def _markdown(table: Table) -> str:
     head = "| " + " | ".join(table.columns) + " |"
     rule = "|---|" + "---:|" * (len(table.columns) - 1)
     return "\n".join([head, rule, *("| " + " | ".join(map(shown, row)) + " |" for row in table.rows)])
+
+
+def page(report: str) -> str:
+    """Return what the documentation shows of a report: how and where it was measured, targets, and speed."""
+    opening, *sections = re.split(r"(?m)^(?=## )", report)
+    shown_too = [text for text in sections if text.startswith(("## Targets", "## Speed"))]
+    others = [text.partition("\n")[0].removeprefix("## ") for text in sections if text not in shown_too]
+    rest = f"## More\n\n`benchmarks/RESULTS.md` in the repository has the whole report: {'; '.join(others)}.\n"
+    return "".join([opening, *shown_too, rest])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(RESULTS.read_text(encoding="utf-8")), encoding="utf-8")

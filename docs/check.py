@@ -75,10 +75,10 @@ FAMILIES = ("DejaVu", "Liberation")
 # What people type, and the page that comes first.
 QUESTIONS = {
     "own noise law": "howto/own-parts",
-    "missing data": "howto/incomplete-data",
-    "unknown noise": "howto/incomplete-data",
+    "missing data": "howto/estimate",
+    "unknown noise": "howto/estimate",
     "Figure 6": "howto/paper",
-    "which model": "howto/which-model",
+    "which model": "howto/estimate",
     "compare schedules": "howto/compare-schedules",
     "cluster": "howto/cluster",
     "own data": "howto/data",

@@ -1,7 +1,8 @@
-"""Draw the figure of the first page, in light and dark, and that of the tests of fit: ``python docs/figures.py``."""
+"""Draw the figure of the first page, in light and dark, and those of the explanations: ``python docs/figures.py``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import matplotlib as mpl
@@ -88,7 +89,8 @@ def main() -> None:
                 figure.savefig(IMAGES / f"landing-{name}-{theme}.png", dpi=240, metadata={"Software": None})
     _join("light", "white", "landing.png")
     _join("dark", "#0d1117", "landing-dark.png")
-    misfit().savefig(IMAGES / "fit-diagnostics.png", dpi=140, metadata={"Software": None})
+    for name, figure in EXPLANATIONS.items():
+        figure().savefig(IMAGES / f"{name}.png", dpi=140, metadata={"Software": None})
 
 
 def misfit() -> Figure:
@@ -99,6 +101,103 @@ def misfit() -> Figure:
     real = pp.Model(assumed.network, assumed.hidden, noise=pp.Laplace(std, temporal=pp.AR1(0.3)))
     found = pp.recovery.diagnose_fit(pp.simulate(real, steps=100, seed=1), assumed)
     return pp.plotting.fit_diagnostics(found)
+
+
+def rates() -> Figure:
+    """Return the exact distance to v under two lines of pressure, with the predicted slopes."""
+    network = pp.networks.barabasi_albert(60, 2, seed=1)
+    figure = Figure(figsize=(5.6, 3.2), layout="constrained")
+    axes = figure.subplots()
+    lines = {"ρ = t": pp.Linear(1.0), "ρ = κt": pp.Linear.tuned(network, np.ones(60))}
+    for (name, pressure), colour in zip(lines.items(), ("C0", "C1"), strict=True):
+        model = pp.Model(network, np.linspace(0, 1, 60), pressure=pressure, noise=pp.Gaussian(1.0))
+        found = pp.moments(model, 3000)
+        distance = np.sqrt(((found.mean - model.consensus_value) ** 2 + found.std**2).mean(axis=1))[1:]
+        axes.loglog(found.times[1:], distance, color=colour, label=name)
+        slope = min(model.kappa / pressure.slope, 0.5)
+        late = found.times[300:]
+        axes.loglog(late, 0.7 * distance[-1] * (late / late[-1]) ** -slope, ":", color=colour)
+        axes.annotate(f"$t^{{-{slope:.2f}}}$", (late[-1], 0.7 * distance[-1]), color=colour, ha="right", va="top")
+    axes.set(xlabel="step", ylabel="RMS distance to v")
+    axes.legend()
+    return figure
+
+
+def temporal_network() -> Figure:
+    """Return two networks in turn, and the opinions that agree on another value than v."""
+    star = [(0, k) for k in range(1, 6)]
+    ring = [(k, (k + 1) % 6) for k in range(6)] + [(1, 4)]
+    hidden = [1.0, 0, 0, 0, 0, 0]
+    snapshots = [pp.Network.from_edges(edges, n=6) for edges in (star, ring)]
+    model = pp.Model(pp.TemporalNetwork.from_snapshots(snapshots, period=2), hidden)
+    figure = Figure(figsize=(6.6, 2.6), layout="constrained")
+    panels = figure.subplot_mosaic("abcc")
+    places = {k: (np.sin(k * np.pi / 3), np.cos(k * np.pi / 3)) for k in range(6)}
+    for key, edges, title in (("a", star, "odd steps"), ("b", ring, "even steps")):
+        graph = nx.Graph(edges)
+        nx.draw_networkx(graph, places, ax=panels[key], node_size=90, with_labels=False, edge_color="0.6",
+                         node_color=["C1" if agent == 0 else "0.75" for agent in graph])  # fmt: skip
+        panels[key].set(title=title, aspect="equal")
+        panels[key].axis("off")
+    run = pp.simulate(model, 300, seed=1)
+    panels["c"].semilogx(run.times[1:], run.states[0, 1:, 1:], color="0.75", linewidth=0.8)
+    panels["c"].semilogx(run.times[1:], run.states[0, 1:, 0], color="C1")
+    for value, name in ((1 / 6, "v = 1/6"), (1 / 3, "v* = 1/3")):
+        panels["c"].axhline(value, color="black", linestyle="--", linewidth=1)
+        panels["c"].annotate(name, (300, value), xytext=(0, -3), textcoords="offset points", ha="right", va="top")
+    panels["c"].set(xlabel="step", ylabel="public opinion", ylim=(0.1, 0.65))
+    return figure
+
+
+def closed_classes() -> Figure:
+    """Return a network of two groups of leaders and their followers, coloured by where each ends up."""
+    leaders = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
+    followers = [(6, 0), (6, 7), (7, 6), (7, 8), (8, 7), (8, 9), (9, 8), (9, 10), (10, 9), (10, 3), (11, 8)]
+    network = pp.Network.from_edges(leaders + followers, n=12, directed=True)
+    limits = pp.Model(network, [0.0] * 3 + [1.0] * 3 + [0.5] * 6).consensus_state
+    places = {0: (-1, 0), 1: (-1.8, 0.6), 2: (-1.8, -0.6), 3: (5, 0), 4: (5.8, 0.6), 5: (5.8, -0.6), 11: (2, 0.9)}
+    places |= {agent: (agent - 6.0, 0.0) for agent in range(6, 11)}
+    colours = mpl.colors.LinearSegmentedColormap.from_list("opinions", THEMES["light"]["map"])
+    figure = Figure(figsize=(6.6, 1.9), layout="constrained")
+    axes = figure.subplots()
+    nx.draw_networkx_edges(nx.DiGraph(leaders + followers), places, ax=axes, edge_color="0.5",
+                           connectionstyle="arc3,rad=0.15", node_size=420)  # fmt: skip
+    for agent, (x, y) in places.items():
+        shape = "s" if agent < 6 else "o"
+        axes.scatter(x, y, s=420, color=colours(limits[agent]), marker=shape, zorder=2)
+        axes.annotate(f"{limits[agent]:.2g}", (x, y), color="white", ha="center", va="center", fontsize=8, zorder=3)
+    axes.set_title("squares listen to nobody outside their group; arrows point to whom an agent listens", fontsize=8)
+    axes.margins(0.1, 0.3)
+    axes.axis("off")
+    return figure
+
+
+def exposure() -> Figure:
+    """Return the karate club with what an observer of six members learns about each."""
+    network = pp.networks.named("karate")
+    model = pp.Model(network, np.linspace(0, 1, network.n), noise=pp.Gaussian(0.3))
+    seen = [0, 1, 2, 3, 7, 13]
+    left = pp.privacy.exposure(model, steps=50, observed=[network.labels[k] for k in seen]).table
+    graph = nx.karate_club_graph()
+    places = nx.kamada_kawai_layout(graph, weight=None)
+    figure = Figure(figsize=(5.6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    nx.draw_networkx_edges(graph, places, ax=axes, edge_color="0.8")
+    shares = left["ratio"].to_numpy()
+    dots = nx.draw_networkx_nodes(graph, places, ax=axes, node_size=130, node_color=shares, cmap="viridis", vmin=0,
+                                  vmax=1, edgecolors=["black" if k in seen else "none" for k in graph])  # fmt: skip
+    figure.colorbar(dots, ax=axes, label="share of the prior variance that is left")
+    axes.axis("off")
+    return figure
+
+
+EXPLANATIONS: Mapping[str, Callable[[], Figure]] = {
+    "fit-diagnostics": misfit,
+    "rates": rates,
+    "temporal-network": temporal_network,
+    "closed-classes": closed_classes,
+    "exposure": exposure,
+}
 
 
 def _join(theme: str, paper: str, file: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.clock import ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
+from benchmarks.report import PAGE, RESULTS, page
 from benchmarks.workload import workload
 
 from peerpressure import Constant, Gaussian, Model, Network, simulate
@@ -79,3 +80,8 @@ def test_workload_is_the_model_that_is_timed() -> None:
 
 def test_ratio_is_taken_within_rounds() -> None:
     assert ratio(np.array([10.0, 100.0, 30.0]), np.array([1.0, 10.0, 1.0])) == 10.0
+
+
+def test_the_page_of_the_documentation_is_a_part_of_the_report() -> None:
+    # Otherwise: python -m benchmarks.report
+    assert PAGE.read_text(encoding="utf-8") == page(RESULTS.read_text(encoding="utf-8"))

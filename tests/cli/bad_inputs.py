@@ -1,6 +1,6 @@
-"""Bad inputs and the answers to them: one table of cases, which the tests run and a page of the documentation shows.
+"""Bad inputs and the answers to them: one table of cases, whose answers stand beside it in bad_inputs.md.
 
-``python -m tests.cli.bad_inputs`` writes the page.
+``python -m tests.cli.bad_inputs`` writes that file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from peerpressure import cli
 from peerpressure.sweep._ledger import LEDGER, LOCK
 
-PAGE = Path(__file__).parents[2] / "docs" / "bad-inputs.md"
+PAGE = Path(__file__).with_suffix(".md")
 # A valid scenario by section; a case replaces some of them.
 SECTIONS = {"network": 'generator = "cycle"\nn = 6', "run": "steps = 5"}
 FRIENDS = "source,target\nann,bob\nbob,cem\ncem,ann\n"

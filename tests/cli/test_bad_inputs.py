@@ -1,4 +1,4 @@
-"""Every bad input is answered by lines that a user can act on, and the page of the documentation shows them."""
+"""Every bad input is answered by lines that a user can act on, and bad_inputs.md shows them."""
 
 from __future__ import annotations
 

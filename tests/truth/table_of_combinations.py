@@ -30,28 +30,43 @@ def cell(model: Combination) -> str:
 
 
 def table(found: Mapping[Key, list[str]]) -> str:
-    """Return the rows of the table: three pressures, with the outcomes without noise, under white and frozen noise."""
-    lines = ["| network | updates | hidden opinions | time | ρ = 0.2 t | ρ = t² | ρ = 2 |", "|---" * 7 + "|"]
+    """Return the rows of the table: three pressures, with the outcomes without noise, under white and frozen noise.
+
+    Kinds of networks, and then times, that have the same outcomes share a row.
+    """
+    shared: dict[tuple[str, ...], list[str]] = {}
     for (kind, updates, rate, continuous), cells in found.items():
         who, what = "everybody" if updates is None else "at random", "constant" if rate is None else "adapt"
-        time = "continuous" if continuous else "steps"
-        three = [" · ".join(cells[k : k + 3]) for k in (0, 3, 6)]
-        lines.append(f"| {kind} | {who} | {what} | {time} | {' | '.join(three)} |")
-    return "\n".join(lines)
+        three = [" · ".join(dict.fromkeys(part) if len(set(part)) == 1 else part) for part in _threes(cells)]
+        shared.setdefault((who, what, "continuous" if continuous else "steps", *three), []).append(kind)
+    lines: dict[tuple[str, ...], list[str]] = {}
+    for (who, what, time, *three), kinds in shared.items():
+        lines.setdefault((", ".join(kinds), who, what, *three), []).append(time)
+    head = ["| network | updates | hidden opinions | time | ρ = 0.2 t | ρ = t² | ρ = 2 |", "|---" * 7 + "|"]
+    texts = [" | ".join([*key[:3], ", ".join(times), *key[3:]]) for key, times in lines.items()]
+    return "\n".join([*head, *(f"| {text} |" for text in texts)])
+
+
+def _threes(cells: list[str]) -> list[list[str]]:
+    return [cells[k : k + 3] for k in (0, 3, 6)]
 
 
 def rows(text: str) -> dict[Key, list[str]]:
     """Return the outcomes that a page lists, by combination."""
     found: dict[Key, list[str]] = {}
     for line in text.split(MARK)[1].strip().splitlines()[2:]:
-        kind, who, what, time, *three = (part.strip() for part in line.strip("|").split("|"))
-        key = (kind, None if who == "everybody" else 0.5, None if what == "constant" else 0.2, time == "continuous")
-        found[key] = [word.strip() for part in three for word in part.split("·")]
+        kinds, who, what, times, *three = (part.strip() for part in line.strip("|").split("|"))
+        words = [part.split(" · ") for part in three]
+        cells = [word for part in words for word in (part * 3 if len(part) == 1 else part)]
+        for kind in kinds.split(", "):
+            for time in times.split(", "):
+                key = (kind, None if who == "everybody" else 0.5, None if what == "constant" else 0.2)
+                found[*key, time == "continuous"] = cells
     return found
 
 
 def main() -> int:
-    page = Path(__file__).parents[2] / "docs" / "reference" / "combinations.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "combines.md"
     made = {key: [cell(model) for model in models] for key, models in table_of_combinations()}
     before, _, after = page.read_text(encoding="utf-8").split(MARK)
     page.write_text(f"{before}{MARK}\n\n{table(made)}\n\n{MARK}{after}", encoding="utf-8")
