@@ -76,7 +76,14 @@ def _bars(app: Sphinx, what: str, name: str, value: object, options: object, lin
     lines[:] = [line if ">>>" in line or "``" in line else line.replace("|", "\\|") for line in lines]
 
 
+def _relink(app: Sphinx, name: str, source: list[str]) -> None:
+    """Let links to files of the repository lead to the pages that copy them."""
+    if name.startswith("development/"):
+        source[0] = pages.relinked(source[0])
+
+
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx calls."""
     app.connect("autodoc-process-docstring", _bars, priority=100)
+    app.connect("source-read", _relink)
     app.connect("missing-reference", _by_last_name)

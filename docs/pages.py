@@ -1,6 +1,7 @@
-"""Pages that are generated when the documentation is built: the interface in Python, commands, scenario keys, claims.
+"""Generated pages of the documentation: the interface in Python, commands, scenario keys, measures, claims.
 
-``write(folder)`` writes them below ``reference`` in the folder of the sources; git ignores them.
+``python docs/pages.py`` writes those that are read in the repository as well, and tests hold them current. The others,
+which are the docstrings and copies of files, are written by ``write(folder)`` when the documentation is built.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import typer
 
 import peerpressure
@@ -120,18 +122,32 @@ def _data(namespace: str, name: str) -> list[str]:
 
 
 def api_pages() -> Iterator[tuple[str, str]]:
-    """Yield the path and text of each page on the interface in Python."""
-    listed = documented()
-    count = sum(map(len, listed.values()))
-    title = "Interface in Python"
-    lines = [title, "=" * len(title), "", f"All {count} public names, by namespace.", ""]
-    # Short names, which fit into the navigation.
-    entries = [f"   {namespace.removeprefix('peerpressure.')} <{namespace}>" for namespace in listed]
-    lines += [".. toctree::", "   :hidden:", "", *entries, ""]
-    for namespace, names in listed.items():
-        lines.append(f"- :doc:`{namespace}`: {NAMESPACES[namespace].lower()}")
+    """Yield the path and text of each page on a namespace."""
+    for namespace, names in documented().items():
         yield f"api/{namespace}.rst", _namespace_page(namespace, names)
-    yield "api/index.rst", "\n".join([*lines, ""])
+
+
+def interface_page() -> str:
+    """Return a list of all public names with the first sentence of each."""
+    listed = documented()
+    lines = ["# Interface in Python", ""]
+    lines += [f"All {sum(map(len, listed.values()))} public names. The built documentation has their docstrings, and so"]
+    lines += ["has `help()`, such as `help(peerpressure.simulate)`.", ""]
+    entries = [f"{namespace.removeprefix('peerpressure.')} <api/{namespace}>" for namespace in listed]
+    lines += ["```{toctree}", ":hidden:", "", *entries, "```", ""]
+    for namespace, names in listed.items():
+        lines += [f"## `{namespace}`", "", f"{NAMESPACES[namespace]}.", "", "| name | |", "|---|---|"]
+        lines += [f"| `{name}` | {_summary(getattr(importlib.import_module(namespace), name))} |" for name in names]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _summary(value: object) -> str:
+    """Return the first sentence of a docstring, nothing for data, whose docstring is that of their type."""
+    if not (inspect.isclass(value) or inspect.isroutine(value)):
+        return ""
+    first = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
+    return _cell(first.replace("``", "`"))
 
 
 # Commands, from the declarations that the command line parses.
@@ -185,8 +201,9 @@ _NOUNS = {"integer": "whole number", "number": "number", "string": "text", "bool
 _LARGEST = 2**63 - 1  # the bound of a whole number that has none of its own
 
 
-def _anchor(name: str) -> str:
-    return "scenario-" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+def _slug(heading: str) -> str:
+    """Return the anchor of a heading, as GitHub and MyST make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def _title(name: str, section: Mapping[str, Any]) -> str:
@@ -204,7 +221,8 @@ def _alternatives(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _legal(value: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
-        return f"[{_title(name, sections[name])}](#{_anchor(name)})"
+        title = _title(name, sections[name])
+        return f"[{title}](#{_slug(title)})"
     if parts := [_legal(one, sections) for one in _alternatives(value) if one.get("type") != "null"]:
         return " or ".join(parts)
     if "const" in value:
@@ -255,15 +273,7 @@ def schema_page() -> str:
 def _section(name: str, sections: Mapping[str, Any], *, heading: bool) -> list[str]:
     section = sections[name]
     text = _cell(section.get("description", "")).replace("``", "`")
-    return [
-        f"({_anchor(name)})=",
-        *([f"### {_title(name, section)}"] if heading else []),
-        "",
-        text,
-        "",
-        *_keys(section, sections),
-        "",
-    ]
+    return [*([f"### {_title(name, section)}", ""] if heading else []), text, "", *_keys(section, sections), ""]
 
 
 def measures_page() -> str:
@@ -275,17 +285,16 @@ def measures_page() -> str:
     return "\n".join(["# Measures of sweeps", "", opening, "", "| measure | meaning |", "|---|---|", *rows, ""])
 
 
-def claims_page() -> str:
+def claims_page(table: pd.DataFrame) -> str:
     """Return the page on the paper's claims, from the table of the report."""
-    table = audit(small_evidence(SEED))
     counted = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())
     rows = [
         f"| {_cell(row.where)} | {_cell(row.claim)} | {row.verdict} | {_cell(row.correction)} |"
         for row in table.itertuples()
     ]
     opening = (
-        f"{len(table)} claims of the paper, in its order: {counted}. The table is computed when this page is made, by "
-        "the functions that make the report's, from shorter runs; the report adds quotations, numbers and rules."
+        f"{len(table)} claims of the paper, in its order: {counted}. The verdicts are computed, by the functions that "
+        "make the report's, from shorter runs; the report adds quotations, numbers and rules."
     )
     head = ["| place | claim | verdict | correction |", "|---|---|---|---|"]
     return "\n".join(["# The paper's claims", "", opening, "", *head, *rows, ""])
@@ -308,17 +317,41 @@ def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
         yield f"../development/{name}", re.sub(r"\]\((\w+\.md)\)", lambda link: f"]({COPIED[link[1]]})", text)
 
 
-def write(folder: Path) -> None:
-    """Write all generated pages; a page that is the same as before keeps its time, so it is not built again."""
-    pages = {**dict(api_pages()), **dict(copied_pages(folder.parent))}
-    pages |= {
+def relinked(text: str) -> str:
+    """Return the text of a page in which links to files of the repository are links to the pages that copy them."""
+    for file, name in COPIED.items():
+        text = text.replace(f"](../../{file})", f"]({name})")
+    return text
+
+
+def committed_pages() -> dict[str, str]:
+    """Return the texts of the pages that are part of the repository, but for the claims, which take a while."""
+    return {
+        "api.md": interface_page(),
         "cli.md": command_page(),
         "scenario.md": schema_page(),
         "measures.md": measures_page(),
-        "claims.md": claims_page(),
     }
+
+
+def _save(folder: Path, pages: Mapping[str, str]) -> None:
+    """Write pages; one that is the same as before keeps its time, so it is not built again."""
     for name, text in pages.items():
         target = folder / "reference" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
+
+
+def write(folder: Path) -> None:
+    """Write what the repository does not have: the docstrings, and its own files as pages."""
+    _save(folder, {**dict(api_pages()), **dict(copied_pages(folder.parent))})
+
+
+def main() -> None:
+    """Write the pages of the repository."""
+    _save(Path(__file__).parent, committed_pages() | {"claims.md": claims_page(audit(small_evidence(SEED)))})
+
+
+if __name__ == "__main__":
+    main()

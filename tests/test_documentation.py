@@ -32,13 +32,12 @@ __all__ = ["drawn_once", "worker_here"]
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
 EXAMPLES = PACKAGE / "examples"
-# Written by docs/pages.py when the documentation is built.
-GENERATED = {
-    *(f"reference/{name}.md" for name in ("cli", "scenario", "measures", "claims")),
-    *(f"development/{name}.md" for name in ("contributing", "changelog", "vision", "conduct", "security")),
-}
-DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT / "docs")) not in GENERATED]
+# Copies of files of the repository, which are made when the documentation is built.
+COPIED = {f"{name}.md" for name in ("contributing", "changelog", "vision", "conduct", "security")}
+DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in COPIED]
 PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
+# Whose links must lead somewhere.
+LINKED = [*PAGES, *sorted((ROOT / "benchmarks").glob("*.md")), *sorted((ROOT / "tests").rglob("*.md"))]
 
 # What no test runs, by the beginning of a command or a line of a block, and why.
 NOT_RUN = {
@@ -227,19 +226,74 @@ def test_the_page_on_own_data_shows_what_is_printed(
     assert [line for line in told if " ".join(line.split()) not in words] == []
 
 
+def without_code(text: str) -> str:
+    return re.sub(r"^( *)(```+).*?^\1\2$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page: those of its headings, as GitHub and MyST make them."""
+    text = re.sub(r"^( *)(```+).*?^\1\2$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ +(.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def lost_links(page: Path) -> list[str]:
+    """Return the links and pictures of a page that lead to no file, or to no heading of a page."""
+    text = without_code(page.read_text(encoding="utf-8"))
+    # Of a card, :link: names a page without its ending.
+    links = [f"{link}.md" for link in re.findall(r"^:link: (.*)$", page.read_text("utf-8"), flags=re.MULTILINE)]
+    links += re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|srcset|href)="([^"]+)"', text)
+    lost = []
+    for link in links:
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            lost.append(link)
+    return lost
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    assert lost_links(page) == []
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# A heading", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[a](there.md) [b](there.md#a-heading) [c](there.md#another) ![d](no.png) `[e](f.md)`", encoding="utf-8"
+    )
+    assert lost_links(page) == ["there.md#another", "no.png"]
+
+
+def test_every_page_is_listed_in_a_table_of_contents() -> None:
+    listed = set()
+    for page in DOCS:
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+            names = [line.strip() for line in tree.splitlines() if line.strip() and not line.startswith(":")]
+            listed |= {(page.parent / f"{name}.md").resolve() for name in names}
+    assert [page for page in DOCS if page not in listed and page != ROOT / "docs" / "index.md"] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_paths_and_names_exist(page: Path) -> None:
+def test_paths_and_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    links = {link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in link}
-    made = {f"reference/{name}" for name in ("api/index.rst",)} | GENERATED
-    lost = [link for link in links if not (page.parent / link).exists()]
-    assert [link for link in lost if str((page.parent / link).resolve().relative_to(ROOT / "docs")) not in made] == []
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
     modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
-    names = re.findall(r"`(theory|recovery|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
+    names = re.findall(r"`(theory|recovery|fitting|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
     homes = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
     assert [(home, name) for home, name in names if not hasattr(homes[home], name)] == []
+
+
+def test_generated_pages_are_current() -> None:
+    # Otherwise: python docs/pages.py
+    made = runpy.run_path(str(ROOT / "docs" / "pages.py"))["committed_pages"]()
+    folder = ROOT / "docs" / "reference"
+    assert [name for name, text in made.items() if (folder / name).read_text(encoding="utf-8") != text] == []
 
 
 # The table dictionary is written by hand; what it lists is what is written.
