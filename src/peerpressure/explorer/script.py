@@ -195,7 +195,7 @@ def _inference(observe: Observe, asked: UnknownNetwork, run: Run) -> Iterator[st
         seen = "" if observe.agents is None else "[first.model.network.indices(observation.agents)]"
         given["stubbornness"] = f"first.model.stubbornness{seen}"
     arguments = ["first", "first.model.pressure", *(f"{name}={code}" for name, code in given.items())]
-    yield _call("estimate = pp.recovery.infer_network", arguments, lines=True)
+    yield _call("estimate = pp.infer_network", arguments, lines=True)
     yield "print(estimate)"
     yield "print(estimate.average_precision(first.model.network))  # 1 if every edge ranks above all other pairs"
 
