@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import os
 import shutil
@@ -13,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from peerpressure.explorer.protocol import pack
 from peerpressure.plotting.network import _diverging
@@ -97,31 +94,3 @@ def test_differences_are_few_and_in_words(catalogue: dict[str, Any]) -> None:
         ("Agents: zealots", "–", "3"),
         ("Observer", "–", "first step 2"),
     ]
-
-
-# A GIF of frames of pixels, in base64.
-GIF = """await (async () => {
-    const [width, height, frames] = given, palette = new page.Palette(), all = frames.map(one => Uint32Array.from(one));
-    for (const one of all) for (let k = 0; k < 7; k += 1) palette.count(one.subarray(k));
-    palette.choose();
-    const gif = new page.Gif(width, height, palette);
-    for (const one of all) gif.add(one, 8);
-    return Buffer.from(await gif.finish().arrayBuffer()).toString("base64") })()"""
-
-
-def test_a_gif_holds_every_pixel() -> None:
-    """Random pixels need every length of code, and more than one table of them."""
-    rng = np.random.default_rng(1)
-    # Colours in buckets of their own, so none is replaced by another.
-    colours = rng.choice(32**3, 200, replace=False)
-    channels = np.stack([colours % 32, colours // 32 % 32, colours // 1024], axis=1) * 8
-    first = rng.integers(0, 200, (60, 90))
-    second = first.copy()
-    second[20:30, 40:70] = rng.integers(0, 200, (10, 30))
-    frames = [first, second, second]
-    packed = [(channels[one] @ [1, 256, 65536] + 255 * 2**24).ravel().tolist() for one in frames]
-    with Image.open(io.BytesIO(base64.b64decode(of_page("gif", GIF, [90, 60, packed])))) as animation:
-        assert animation.size == (90, 60)
-        for k, frame in enumerate(frames):
-            animation.seek(k)
-            assert np.array_equal(np.asarray(animation.convert("RGB")), channels[frame])

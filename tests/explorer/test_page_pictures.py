@@ -92,6 +92,32 @@ def test_pictures_are_the_screen_with_twice_the_pixels(driver: Driver, tmp_path:
     check_network(driver, DIRECTED, tmp_path)
 
 
+FRAMES = """async (address) => {
+    const video = Object.assign(document.createElement('video'), { src: address, muted: true });
+    const pixels = async (time) => {
+        video.currentTime = time;
+        await new Promise(done => { video.onseeked = done });
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
+        canvas.getContext('2d').drawImage(video, 0, 0);
+        return canvas.toDataURL('image/png');
+    };
+    await new Promise((done, failed) => { video.onloadeddata = done; video.onerror = failed });
+    return [await pixels(0), await pixels(1e6)];
+}"""
+
+
+def frames_of(driver: Driver, file: Path) -> list[NDArray[np.float64]]:
+    """The first and the last frame of a video, as the browser plays it."""
+    address = f"data:video/webm;base64,{base64.b64encode(file.read_bytes()).decode()}"
+    # The policy of the explorer lets no page of its own play one.
+    page = driver.page.context.new_page()
+    shown = page.evaluate(FRAMES, address)
+    page.close()
+    pictures = [Image.open(io.BytesIO(base64.b64decode(one.partition(",")[2]))) for one in shown]
+    return [np.asarray(one.convert("RGB"), dtype=float) for one in pictures]
+
+
 def test_an_animation_goes_from_the_start_to_the_end_unless_it_is_cancelled(driver: Driver, tmp_path: Path) -> None:
     page = driver.page
     driver.resize(420, 500)
@@ -101,16 +127,13 @@ def test_an_animation_goes_from_the_start_to_the_end_unless_it_is_cancelled(driv
     assert page.inner_text("#time-shown") == "9"
     driver.go_to(STEPS)
     end = pixels(driver.take("network", tmp_path))
-    with Image.open(file) as animation:
-        count = getattr(animation, "n_frames", 1)
-        assert count == 12
-        first = np.asarray(animation.convert("RGB"), dtype=float)
-        animation.seek(count - 1)
-        last = np.asarray(animation.convert("RGB"), dtype=float)
-    assert last.shape == end.shape
-    # But for the fewer colours of a GIF.
-    assert np.abs(first - end).mean() > 2 * np.abs(last - end).mean()
-    assert np.abs(last - end).max(axis=2).mean() < 3
+    first, last = frames_of(driver, file)
+    assert [side & ~1 for side in end.shape[:2]] == [*last.shape[:2]]
+    end = end[: last.shape[0], : last.shape[1]]
+    # A video loses fine shades, so only clear differences count.
+    differs = [(np.abs(frame - end).max(axis=2) > 50).mean() for frame in (first, last)]
+    assert differs[0] > 4 * differs[1], differs
+    assert differs[1] < 0.002, differs
     page.evaluate("() => { window.saved = 0; HTMLAnchorElement.prototype.click = () => { window.saved += 1 } }")
     # More frames than are done when the key is pressed.
     page.select_option("#speed", "2")

@@ -20,7 +20,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import CancelledError
-from peerpressure.explorer import app, models, server
+from peerpressure.explorer import app, models
 from peerpressure.explorer.answers import forecast_facts, long_run, run_answer
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.models import ModelCache
@@ -306,24 +306,6 @@ def test_a_page_that_disconnects_cancels_its_job(monkeypatch: pytest.MonkeyPatch
         assert watcher.begun.wait(30)
         raw.close()
         assert watcher.ended.wait(30)
-
-
-JSON_HEAD = b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-
-
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost", JSON_HEAD])
-def test_a_connection_whose_request_does_not_arrive_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.2)
-    with served(Limits()) as address, Asker(address) as asker:
-        # A first request is answered, and the connection is kept for the next.
-        raw = socket.create_connection((asker.http.base_url.host, asker.http.base_url.port or 80), timeout=10)
-        raw.sendall(b"GET /api/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n" if sent else b"")
-        raw.sendall(sent + b"Content-Length: 9\r\n\r\n{" if sent.startswith(b"POST") else sent)
-        received = b""
-        while part := raw.recv(65_536):
-            received += part
-        assert received.count(b"HTTP/1.1 404") == bool(sent)
-        raw.close()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, final
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
@@ -37,7 +38,7 @@ from peerpressure.explorer.answers import (
 )
 from peerpressure.explorer.bundle import STATIC, page
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.exports import KINDS, SUBJECTS, Look, csv_file, netcdf_file, picture, toml_file
+from peerpressure.explorer.exports import KINDS, SUBJECTS, Look, csv_file, netcdf_file, picture, python_file, toml_file
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.models import ModelCache, upload_answer
 from peerpressure.explorer.protocol import (
@@ -51,8 +52,7 @@ from peerpressure.explorer.protocol import (
     read_json,
 )
 from peerpressure.explorer.recorded import record
-from peerpressure.explorer.script import script
-from peerpressure.explorer.server import LOOPBACK, Guard
+from peerpressure.explorer.server import LOOPBACK, Guard, bracketed
 
 Body: TypeAlias = Mapping[str, Any]
 _JSON = "application/json"
@@ -145,7 +145,7 @@ def _netcdf(cache: ModelCache, body: Body) -> Answer:
 
 
 def _python(cache: ModelCache, body: Body) -> Answer:
-    return Answer(script(cache.build(body).scenario).encode(), "text/x-python", "peerpressure_run.py")
+    return Answer(python_file(cache.build(body).scenario), "text/x-python", "peerpressure_run.py")
 
 
 def _figure(cache: ModelCache, body: Body) -> Answer:
@@ -227,7 +227,11 @@ def create_app(
     routes += [_endpoint(f"/api/{name}", route, queue, cache) for name, route in API.items()]
     app = Starlette(
         routes=[*routes, Mount("/static", PageFiles(directory=STATIC))],
-        middleware=[Middleware(Guard, hosts=hosts)],
+        # Headers are set on the refusals of hosts as well.
+        middleware=[
+            Middleware(Guard),
+            Middleware(TrustedHostMiddleware, allowed_hosts=[*map(bracketed, hosts)], www_redirect=False),
+        ],
         exception_handlers={HTTPException: _http_error},
         lifespan=lifespan,
     )

@@ -1,4 +1,4 @@
-"""Files to save: the scenario, its run as a table or as netCDF, and pictures of what the page shows."""
+"""Files to save: the scenario, its run as a program, table or netCDF, and pictures of what the page shows."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
 from peerpressure.recovery import METHODS
 from peerpressure.report.store import to_csv
+from peerpressure.scenario import Scenario
 from peerpressure.simulation import simulate
 from peerpressure.trajectory import SUMMARIES, Trajectory, contents
 
@@ -59,6 +60,36 @@ def toml_file(built: Experiment) -> bytes:
     # Opinions that are drawn follow from the seed, and are hidden from nobody.
     held = contents(hidden=built.scenario.drawn_hidden is None)
     return f"# A scenario of the explorer; peerpressure run runs it.\n# It {held}.\n{built.scenario.to_toml()}".encode()
+
+
+_PROGRAM = '''"""A run from the explorer of Peer Pressure; change what you like."""
+
+import peerpressure as pp
+from peerpressure.scenario import parse_scenario
+
+scenario = parse_scenario("""
+{toml}""")
+model, steps = scenario.system(), scenario.run.steps
+print(pp.diagnose(model, steps=steps))
+run = pp.simulate(model, steps, scenario.run.replicates, seed=scenario.run.seed)
+print(run)  # run.states is (replicates, times, agents)
+'''
+_OBSERVED = """for method in scenario.observe.chosen_methods:
+    print(pp.recover(run, model, method, scenario.observation(), scenario.prior(), scenario.observe.target))
+"""
+_INFERRED = """estimate = scenario.infer_network(pp.simulate(model, steps, seed=scenario.run.seed))
+print(estimate)
+"""
+
+
+def python_file(scenario: Scenario) -> bytes:
+    """Return a Python program whose ``run`` has the same states as the scenario's run."""
+    # Within the quotes of a text of several lines.
+    toml = scenario.to_toml().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    observe = scenario.observe
+    observed = "" if observe is None else _OBSERVED
+    inferred = "" if observe is None or observe.unknown_network is None else _INFERRED
+    return (_PROGRAM.format(toml=toml) + observed + inferred).encode()
 
 
 def csv_file(built: Experiment, limits: Limits) -> bytes:

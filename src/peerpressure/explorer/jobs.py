@@ -5,20 +5,18 @@ A job is cancelled through its ``CancellationToken``, which is the ``should_stop
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar, final
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar, final
 
 import numpy as np
+from anyio import CancelScope, CapacityLimiter, create_task_group, current_time, to_thread
 
 from peerpressure.errors import CancelledError, message
 from peerpressure.explorer.memory import give_back
 from peerpressure.explorer.protocol import Limits, RequestError, SupersededError, TimeLimitError
-from peerpressure.progress import cancellable
+from peerpressure.progress import cancellable, check_cancelled
 
 Client: TypeAlias = tuple[str, str]  # a tab and a route
 Result = TypeVar("Result")
@@ -30,9 +28,15 @@ class CancellationToken:
     """Signals a job to stop: once it is cancelled, or ``seconds`` after it was started."""
 
     seconds: float
-    # An event, because it is set by the thread of the event loop and read by the thread of the job.
-    _cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
+    scope: CancelScope | None = None
+    # Set by the thread of the event loop and read by the thread of the job.
+    _cancelled: bool = False
     _started: float | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether its job runs, or has run, in a thread."""
+        return self._started is not None
 
     def start(self) -> None:
         """Start the clock; time in the queue does not count."""
@@ -40,34 +44,20 @@ class CancellationToken:
         self._started = time.monotonic()
 
     def cancel(self) -> None:
-        """Stop the job at its next check."""
-        self._cancelled.set()
+        """Stop the job at its next check, and whoever waits for it at once."""
+        self._cancelled = True
+        if self.scope is not None:
+            self.scope.cancel()
 
     def should_stop(self) -> bool:
         """Return whether the job is to stop."""
         overdue = self._started is not None and time.monotonic() - self._started > self.seconds
-        return self._cancelled.is_set() or overdue
+        return self._cancelled or overdue
 
     def reason(self) -> SupersededError | TimeLimitError:
         """Return the error that states why the job was stopped."""
         # A cancelled job may be overdue as well; the cancellation is the more useful answer.
-        return SupersededError() if self._cancelled.is_set() else TimeLimitError(self.seconds)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """The newest job of a client: its token, its future, and an event that wakes the waiting request."""
-
-    token: CancellationToken
-    future: Future[Any]
-    superseded: asyncio.Event
-
-    def cancel(self) -> None:
-        """Stop the job at its next check; one that has not started never will."""
-        # The token reaches a running job, and cancelling the future prevents one that still waits.
-        self.token.cancel()
-        self.future.cancel()
+        return SupersededError() if self._cancelled else TimeLimitError(self.seconds)
 
 
 @final
@@ -77,16 +67,16 @@ class JobQueue:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         # NumPy and compiled loops release the global lock: threads suffice, and models need not be copied to processes.
-        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="explorer")
-        self._newest: dict[Client, _Job] = {}
-        self._lock = threading.Lock()
-        self._pending = 0
+        self._threads = CapacityLimiter(limits.workers)
+        self._newest: dict[Client, CancellationToken] = {}
+        # A thread leaves this set when it ends, which may be long after its job was cancelled.
+        self._open: set[CancellationToken] = set()
         self._closed = False
 
     @property
     def pending(self) -> int:
         """The number of jobs that run or wait."""
-        return self._pending
+        return len(self._open)
 
     async def submit(
         self, client: Client, work: Callable[[], Result], disconnected: Callable[[], Awaitable[None]] | None = None
@@ -98,35 +88,69 @@ class JobQueue:
         """
         # One tab can wait for one answer of each route: moving a slider makes every answer but the last obsolete.
         self.cancel(client)
-        token, superseded = CancellationToken(self.limits.seconds), asyncio.Event()
-        future = self._enqueue(token, work)
-        self._newest[client] = job = _Job(token, future, superseded)
-        answer = asyncio.wrap_future(future)
-        # Reading an exception that nobody waits for any more keeps asyncio from logging it.
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
-        waiting = [superseded.wait()] + ([] if disconnected is None else [disconnected()])
-        cancellations: list[asyncio.Future[Any]] = [asyncio.ensure_future(one) for one in waiting]
+        if self._closed:
+            raise SupersededError
+        if self.pending >= self.limits.waiting:
+            rule = f"at most {self.limits.waiting} requests may wait for an answer at a time"
+            raise RequestError(429, message(rule, got="one more", remedy="try again in a moment"))
+        token = CancellationToken(self.limits.seconds)
+        self._newest[client] = token
+        self._open.add(token)
         try:
-            # Twice the time limit: the job may have waited in the queue first.
-            await asyncio.wait([answer, *cancellations], timeout=2 * token.seconds, return_when=asyncio.FIRST_COMPLETED)
-            if any(one.done() for one in cancellations):
-                raise SupersededError
+            return await self._result(token, work, disconnected)
         finally:
-            for one in cancellations:
-                one.cancel()
-            # Also after success, where it does nothing, and if the request itself is cancelled: the thread must end.
-            job.cancel()
+            # Also if the request itself is cancelled: the thread must end.
+            token.cancel()
+            if not token.started:
+                self._open.discard(token)
             # A newer job may have taken this place already.
-            if self._newest.get(client) is job:
+            if self._newest.get(client) is token:
                 del self._newest[client]
-        if not answer.done():
-            raise TimeLimitError(token.seconds)
-        return answer.result()
+
+    async def _result(
+        self, token: CancellationToken, work: Callable[[], Result], disconnected: Callable[[], Awaitable[None]] | None
+    ) -> Result:
+        results: list[Result | Exception] = []
+
+        async def leave() -> None:
+            if disconnected is not None:
+                await disconnected()
+                token.cancel()
+
+        async with create_task_group() as group:
+            token.scope = group.cancel_scope
+            # Twice the time limit: the job may have waited in the queue first.
+            group.cancel_scope.deadline = current_time() + 2 * token.seconds
+            group.start_soon(leave)
+            results.append(
+                await to_thread.run_sync(self._run, token, work, limiter=self._threads, abandon_on_cancel=True)
+            )
+            group.cancel_scope.cancel()
+        if not results:
+            raise token.reason()
+        # Returned rather than raised in the group, which would wrap it.
+        if isinstance(results[0], Exception):
+            raise results[0]
+        return results[0]
+
+    def _run(self, token: CancellationToken, work: Callable[[], Result]) -> Result | Exception:
+        token.start()
+        try:
+            # Numbers out of range become part of the answer; NumPy need not warn about them on the console.
+            with cancellable(token.should_stop), np.errstate(all="ignore"):
+                check_cancelled()
+                return work()
+        except CancelledError:
+            return token.reason()
+        except Exception as error:
+            return error
+        finally:
+            self._open.discard(token)
+            give_back()
 
     def cancel(self, client: Client) -> None:
         """Cancel the client's job, if it has one; a job that has not started leaves the queue at once."""
         if client in self._newest:
-            self._newest[client].superseded.set()
             self._newest[client].cancel()
 
     def close(self) -> None:
@@ -134,35 +158,3 @@ class JobQueue:
         self._closed = True
         for client in [*self._newest]:
             self.cancel(client)
-        # Solvers in C cannot be cancelled; waiting for them would delay the end of the server.
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _enqueue(self, token: CancellationToken, work: Callable[[], Result]) -> Future[Result]:
-        if self._closed:
-            raise SupersededError
-        # Counted under a lock, since the callback that subtracts runs in the thread that finishes the job.
-        with self._lock:
-            if self._pending >= self.limits.waiting:
-                rule = f"at most {self.limits.waiting} requests may wait for an answer at a time"
-                raise RequestError(429, message(rule, got="one more", remedy="try again in a moment"))
-            self._pending += 1
-        future = self._pool.submit(_run, token, work)
-        # The callback also runs for futures that are cancelled while they wait, so the count is never too high.
-        future.add_done_callback(self._leave)
-        return future
-
-    def _leave(self, _: Future[Any]) -> None:
-        with self._lock:
-            self._pending -= 1
-        # The answer is on its way already, and is not delayed.
-        give_back()
-
-
-def _run(token: CancellationToken, work: Callable[[], Result]) -> Result:
-    token.start()
-    try:
-        # Numbers out of range become part of the answer; NumPy need not warn about them on the console.
-        with cancellable(token.should_stop), np.errstate(all="ignore"):
-            return work()
-    except CancelledError:
-        raise token.reason() from None

@@ -32,6 +32,7 @@ from peerpressure.explorer.answers import (
 )
 from peerpressure.explorer.bundle import RecordedRun, page
 from peerpressure.explorer.catalogue import catalogue
+from peerpressure.explorer.exports import python_file
 from peerpressure.explorer.layout import dot_radii, drawing
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.protocol import (
@@ -44,7 +45,6 @@ from peerpressure.explorer.protocol import (
     plain_labels,
     unpack,
 )
-from peerpressure.explorer.script import script
 from peerpressure.measures import Experiment
 from peerpressure.rendering import HtmlPage
 from peerpressure.scenario import Scenario
@@ -222,7 +222,7 @@ class _Part:
         yield "exact", self._asked("exact", self._exact)
         if self.built.stored is None:
             yield "export/toml", self.built.scenario.to_toml().encode()
-            yield "export/python", script(self.built.scenario).encode()
+            yield "export/python", python_file(self.built.scenario)
 
     def notes(self, answers: Mapping[str, bytes]) -> Iterator[str]:
         """Yield what the answers leave out, in words."""

@@ -187,7 +187,7 @@ async function take(what, { scenario, look, state, stage, link }) {
     await atRest(stage.clock, () => savePicture(visible, "plots-as-shown.png", options));
   } else if (what === "animation") {
     const blob = await record(holder(), stage.clock, () => painted(stage));
-    if (blob) save(blob, "network-as-shown.gif");
+    if (blob) save(blob, `network-as-shown.${/video.(\w+)/.exec(blob.type)?.[1]}`);
   } else if (what.startsWith("figure:")) {
     const [, figure, format] = what.split(":");
     await saveExport("figure", { ...look(), scenario: scenario(figure === "observer"), what: figure, format });

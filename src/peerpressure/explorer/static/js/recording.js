@@ -1,7 +1,6 @@
 // An animation to save: the network from the start of the run to its end, as it plays on the page.
 
 import { byId, context2d } from "./elements.js";
-import { Gif, Palette } from "./gif.js";
 import { pictureOf } from "./picture.js";
 
 /**
@@ -13,13 +12,14 @@ import { pictureOf } from "./picture.js";
 const RATE = 12.5;
 const MAX_FRAMES = 100;
 const MIN_FRAMES = 12;
-// In hundredths of a second; the last frame is held long enough to be read.
-const DELAY = 100 / RATE;
-const LAST_DELAY = 200;
-// Pixels of a frame, and bytes of the file, beyond which the animation is made smaller, or is cut off.
+// Milliseconds for which a frame is shown; the last one long enough to be read.
+const DELAY = 1_000 / RATE;
+const LAST_DELAY = 2_000;
+// Pixels of a frame beyond which the animation is made smaller.
 const MAX_PIXELS = 1_600_000;
-const MAX_BYTES = 60_000_000;
 const SCALE = 2;
+// The first one that the browser can record is taken.
+const TYPES = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
 
 /**
  * Return the positions of the clock to record: evenly spaced along the axis of time, like playback. Where a frame spans
@@ -60,43 +60,54 @@ export async function record(element, clock, frame) {
     const positions = framePositions(clock);
     const { width, height } = element.getBoundingClientRect();
     const scale = Math.min(SCALE, Math.sqrt(MAX_PIXELS / (width * height)));
-    const pixelsAt = async (/** @type {number} */ position) => {
+    const pictureAt = (/** @type {number} */ position) => {
       clock.seek(position);
-      const canvas = await pictureOf([element], { scale, ...frame() });
-      const { data, width, height } = context2d(canvas).getImageData(0, 0, canvas.width, canvas.height);
-      return { pixels: new Uint32Array(data.buffer), width, height };
+      return pictureOf([element], { scale, ...frame() });
     };
-    return await encode(positions, pixelsAt, (part) => {
-      bar.value = part;
-      return dialog.open;
-    });
+    const video = new Video(await pictureAt(positions[0]));
+    for (const [k, position] of positions.entries()) {
+      const shown = performance.now();
+      video.draw(await pictureAt(position));
+      bar.value = (k + 1) / positions.length;
+      const delay = k === positions.length - 1 ? LAST_DELAY : DELAY;
+      await new Promise((resume) => setTimeout(resume, shown + delay - performance.now()));
+      if (!dialog.open) return null;
+    }
+    return await video.finish();
   } finally {
     dialog.close();
     clock.seek(before);
   }
 }
 
-/**
- * @param {number[]} positions
- * @param {(position: number) => Promise<{pixels: Uint32Array, width: number, height: number}>} pixelsAt
- * @param {(part: number) => boolean} goOn called after each frame; false cancels
- */
-async function encode(positions, pixelsAt, goOn) {
-  const palette = new Palette();
-  for (const part of [0, 0.1, 0.3, 1])
-    palette.count((await pixelsAt(positions[Math.floor(part * (positions.length - 1))])).pixels);
-  palette.choose();
-  /** @type {Gif | null} */
-  let gif = null;
-  for (const [k, position] of positions.entries()) {
-    const { pixels, width, height } = await pixelsAt(position);
-    gif ??= new Gif(width, height, palette);
-    const last = k === positions.length - 1 || gif.size > MAX_BYTES;
-    gif.add(pixels, last ? LAST_DELAY : DELAY);
-    // The page stays responsive between frames.
-    await new Promise((resume) => setTimeout(resume));
-    if (!goOn((k + 1) / positions.length)) return null;
-    if (last) break;
+/** A video of pictures, each shown from the moment at which it is drawn. */
+class Video {
+  /** @type {Blob[]} */
+  #parts = [];
+
+  /** @param {HTMLCanvasElement} first */
+  constructor({ width, height }) {
+    const canvas = document.createElement("canvas");
+    // Codecs want even sizes.
+    [canvas.width, canvas.height] = [width & ~1, height & ~1];
+    this.ctx = context2d(canvas);
+    const mimeType = TYPES.find((type) => MediaRecorder.isTypeSupported(type));
+    this.recorder = new MediaRecorder(canvas.captureStream(), { mimeType, videoBitsPerSecond: 8e6 });
+    this.recorder.ondataavailable = ({ data }) => this.#parts.push(data);
+    this.recorder.start();
   }
-  return gif?.finish() ?? null;
+
+  /** @param {HTMLCanvasElement} picture */
+  draw(picture) {
+    this.ctx.drawImage(picture, 0, 0);
+  }
+
+  /** @returns {Promise<Blob>} */
+  finish() {
+    const { recorder } = this;
+    return new Promise((done) => {
+      recorder.onstop = () => done(new Blob(this.#parts, { type: recorder.mimeType }));
+      recorder.stop();
+    });
+  }
 }
