@@ -170,7 +170,7 @@ def test_all_extensions_of_the_model_share_one_kernel(replicates: int) -> None:
 
 
 def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peerpressure.recovery import _responses
+    from peerpressure.fitting import _score_bias
 
     asked = set[str]()
 
@@ -183,13 +183,13 @@ def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> 
 
         monkeypatch.setattr(module, name, asking)
 
-    noted(_responses, "_compiled")
+    noted(_score_bias, "_compiled")
     warmup._compare()
     assert asked == {"_compiled"}
 
 
 def test_warmup_compiles_what_fits_to_answers_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peerpressure.recovery import _path_loops
+    from peerpressure.fitting import _path_loops
 
     compiled, asked = {name: getattr(_path_loops, name) for name in ("forward", "backward")}, set[str]()
 

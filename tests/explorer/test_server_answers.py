@@ -430,7 +430,7 @@ def test_edges_are_inferred_from_more_and_more_steps_as_the_library_infers_them(
     selected = set()
     for k, time in enumerate(arrays["times"].astype(int)):
         look = pp.Observation(times=range(0 if sees_start else 1, time + 1), sees_start=sees_start)
-        estimate = pp.recovery.infer_network(run, model.pressure, observation=look, **settings, **known)
+        estimate = pp.infer_network(run, model.pressure, observation=look, **settings, **known)
         assert arrays["average_precision"][k] == estimate.average_precision(model.network)
         for p, (i, j) in enumerate(pairs):
             assert arrays["weights"][k, p] == np.float32(max(estimate.weights[i, j], estimate.weights[j, i]))

@@ -209,7 +209,7 @@ def _estimated(topic: str, estimates: list[Estimate]) -> TopicAnswer:
 
 
 def _sentences(estimates: list[Estimate]) -> list[str]:
-    from peerpressure.recovery._estimate import heading, rows
+    from peerpressure.recovery.estimate import heading, rows
 
     # Agents have a table.
     parts = [[heading(one), *(f"{name}: {text}" for name, text in rows(one) if name[0] != " ")] for one in estimates]
@@ -285,7 +285,7 @@ def _draw(one: Estimate, file: Path) -> None:
 
 
 def _shown(estimates: list[Estimate], table: pd.DataFrame) -> list[Table | str]:
-    from peerpressure.recovery._estimate import heading, rows
+    from peerpressure.recovery.estimate import heading, rows
 
     parts: list[Table | str] = []
     for one in estimates:
