@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from peerpressure import Gaussian, Model, Observation, Trajectory, simulate
+from peerpressure.fitting import fit
 from peerpressure.networks import barabasi_albert
-from peerpressure.recovery import fit
 
 from .processes import spread
 from .sections import Cell, Section, Table, Target, share

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure import AR1, Gaussian, Linear, Model, Power, simulate
+from peerpressure.fitting import fit
 from peerpressure.networks import barabasi_albert
-from peerpressure.recovery import fit, outputs_of
+from peerpressure.recovery import outputs_of
 
 from .processes import spread
 from .sections import Cell, Section, Table, Target, share

@@ -149,7 +149,7 @@ def _diagnose_fit(case: Case) -> bool:
 
 def _fit(case: Case) -> bool:
     data, seen = case.told
-    return bool(pp.recovery.fit(data, case.model, ("std",), **seen).identifiable.all())
+    return bool(pp.fit(data, case.model, ("std",), **seen).identifiable.all())
 
 
 # Each returns what it found; False means that it has no answer.
@@ -161,9 +161,9 @@ FUNCTIONS: Mapping[str, Callable[[Case], object]] = {
     "SDE": lambda case: pp.moments(pp.SDE(case.model), STEPS),
     "recover": _recover,
     "recovery.diagnose_fit": _diagnose_fit,
-    "recovery.fit": _fit,
+    "fit": _fit,
     "compare": lambda case: pp.compare(case.table, *case.rivals),
-    "recovery.infer_network": lambda case: pp.recovery.infer_network(
+    "infer_network": lambda case: pp.infer_network(
         case.table, case.model.pressure, signed=bool((case.model.network.adjacency.data < 0).any())
     ),
     "privacy.budget": lambda case: not np.isnan(pp.privacy.budget(case.model, STEPS).epsilon),
@@ -171,7 +171,7 @@ FUNCTIONS: Mapping[str, Callable[[Case], object]] = {
     "privacy.release": lambda case: pp.privacy.release(case.model, STEPS, epsilon=1.0),
 }
 # Those to which it matters how opinions are observed.
-OF_DATA = {"recover", "recovery.diagnose_fit", "recovery.fit", "compare", "recovery.infer_network"}
+OF_DATA = {"recover", "recovery.diagnose_fit", "fit", "compare", "infer_network"}
 
 
 class Cell(NamedTuple):

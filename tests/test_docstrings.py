@@ -26,8 +26,8 @@ from peerpressure.schedules import SCHEDULES
 
 NAMESPACES = (
     "",
-    "comparison",
     "errors",
+    "fitting",
     "measures",
     "networks",
     "noise",

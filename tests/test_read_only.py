@@ -61,7 +61,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "estimate by gls": lambda: pp.recover(run(), NOISY, "gls"),
     "estimate by innovations": lambda: pp.recover(run(), NOISY, "innovations"),
     "estimate by kalman": lambda: pp.recover(run(), NOISY, "kalman"),
-    "fit": lambda: recovery.fit(recovery.outputs_of(run(), NOISY), NOISY, ("std",)),
+    "fit": lambda: pp.fit(recovery.outputs_of(run(), NOISY), NOISY, ("std",)),
     "tests of fit": lambda: recovery.diagnose_fit(run(), NOISY),
     "information": lambda: recovery.information(NOISY, 5),
     "network": _weights,

@@ -54,7 +54,7 @@ def test_other_readings_of_data_need_no_hidden_opinions() -> None:
         pp.recover(RUN, UNKNOWN, "kalman", half).value, pp.recover(RUN, KNOWN, "kalman", half).value
     )
     np.testing.assert_array_equal(
-        recovery.fit(RUN, UNKNOWN, ("std",)).log_likelihood, recovery.fit(RUN, KNOWN, ("std",)).log_likelihood
+        pp.fit(RUN, UNKNOWN, ("std",)).log_likelihood, pp.fit(RUN, KNOWN, ("std",)).log_likelihood
     )
     assert recovery.diagnose_fit(RUN, UNKNOWN).p_value == recovery.diagnose_fit(RUN, KNOWN).p_value
     for follow in (recovery.kalman_filter, recovery.kalman_smoother):

@@ -1,5 +1,4 @@
 from . import (
-    comparison as comparison,
     errors as errors,
     fitting as fitting,
     measures as measures,
@@ -15,8 +14,8 @@ from . import (
     theory as theory,
 )
 from .adaptation import Adaptation as Adaptation
-from .comparison import compare as compare
 from .errors import PeerPressureError as PeerPressureError
+from .fitting import compare as compare, fit as fit
 from .model import Model as Model
 from .networks import (
     Network as Network,
@@ -36,6 +35,7 @@ from .recovery import (
     Estimate as Estimate,
     Observation as Observation,
     Prior as Prior,
+    infer_network as infer_network,
     recover as recover,
 )
 from .scenario import (

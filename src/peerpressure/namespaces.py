@@ -24,6 +24,7 @@ PLACES: Final = (
     "sde",
     "theory",
     "recovery",
+    "fitting",
     "privacy",
     "scenario",
     "measures",
@@ -42,9 +43,9 @@ def with_hints(package: str, load: Callable[[str], Any], public: Collection[str]
     """Return the ``__getattr__`` of a package with an error that offers the nearest name, or the package that has it.
 
     >>> import peerpressure
-    >>> peerpressure.fit
+    >>> peerpressure.information
     Traceback (most recent call last):
-    AttributeError: module 'peerpressure' has no attribute 'fit'; there is peerpressure.recovery.fit
+    AttributeError: module 'peerpressure' has no attribute 'information'; there is peerpressure.recovery.information
     """
 
     def getattr_(name: str) -> Any:

@@ -65,7 +65,8 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
     listed = run(capfd, "new", "--example", "?")
     names = [line.partition(":")[0] for line in listed.out.splitlines()]
     assert {"karate", "pressure_and_noise", "too_fast"} <= set(names)
-    for name in names:
+    # One of each kind: with a file of numbers, in a folder of its own, a sweep, and alone.
+    for name in ("graph", "own_data", "pressure_and_noise", "karate"):
         folder = tmp_path / name
         answer = run(capfd, "new", folder, "--example", name)
         assert answer.status == 0
@@ -169,7 +170,7 @@ def test_all_extensions_of_the_model_share_one_kernel(replicates: int) -> None:
 
 
 def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peerpressure.recovery import _responses
+    from peerpressure.fitting import _score_bias
 
     asked = set[str]()
 
@@ -182,13 +183,13 @@ def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> 
 
         monkeypatch.setattr(module, name, asking)
 
-    noted(_responses, "_compiled")
+    noted(_score_bias, "_compiled")
     warmup._compare()
     assert asked == {"_compiled"}
 
 
 def test_warmup_compiles_what_fits_to_answers_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peerpressure.recovery import _path_loops
+    from peerpressure.fitting import _path_loops
 
     compiled, asked = {name: getattr(_path_loops, name) for name in ("forward", "backward")}, set[str]()
 

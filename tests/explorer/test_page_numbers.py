@@ -227,7 +227,7 @@ def check_inferred(driver: Driver, scenario: Scenario) -> None:
         if last is not None and earliest is not None:
             assert earliest <= int(last[1]) <= step
             look = pp.Observation(times=range(1, int(last[1]) + 1))
-            estimate = pp.recovery.infer_network(run, model.pressure, observation=look)
+            estimate = pp.infer_network(run, model.pressure, observation=look)
             inferred = (estimate.weights + estimate.weights.T) > 0
             told = driver.number('#inference-text [data-key="average_precision"]')
             assert told == pytest.approx(estimate.average_precision(model.network))

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.fitting.lagged_placebo import placebo
-from peerpressure.recovery.panel import Panel, panel
-from tests.comparison.records import graph, record, walk
+from peerpressure.fitting._place_placebo import placebo
+from peerpressure.fitting._record import Panel, panel
+from tests.fitting.long_records import graph, record, walk
 
 Array = NDArray[np.float64]
 

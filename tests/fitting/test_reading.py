@@ -12,7 +12,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.fitting import response
-from peerpressure.fitting.reading import group_panel
+from peerpressure.fitting.group_reading import group_panel
 from tests.fitting.records import groups, matrix, ring
 
 
@@ -99,7 +99,7 @@ def test_networks_may_differ_by_group_and_by_wave(tmp_path: Path) -> None:
         for i in range(9)
     ]
     pd.DataFrame(edges, columns=["group", "wave", "source", "target"]).to_csv(tmp_path / "edges.csv", index=False)
-    from peerpressure.fitting.reading import graphs_of
+    from peerpressure.fitting.group_reading import graphs_of
 
     read = group_panel(table, graphs_of(tmp_path / "edges.csv", directed=True), "before")[0]
     assert np.allclose(read.seen, by_group.seen, equal_nan=True)

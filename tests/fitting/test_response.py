@@ -11,7 +11,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.fitting import Response, response
-from peerpressure.fitting._placebo import Shuffles
+from peerpressure.fitting._seat_placebo import Shuffles
 from tests.fitting.records import groups, matrix, ring
 
 QUICK: dict[str, Any] = {"first": "before", "permutations": 199}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from peerpressure.fitting._placebo import Shuffles, seat_placebo
+from peerpressure.fitting._groups import GroupPanel, Neighbours, PeerExposure, Shown
+from peerpressure.fitting._seat_placebo import Shuffles, seat_placebo
 from peerpressure.fitting._weights import WeightFit, fit_memories, shares_of_others
-from peerpressure.fitting.panels import GroupPanel, Neighbours, PeerExposure, Shown
 from tests.fitting.records import Array, ring
 
 

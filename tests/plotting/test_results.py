@@ -24,7 +24,7 @@ PLOTS: dict[str, Callable[..., Any]] = {
     "forecast": lambda **where: pp.diagnose(NOISY, 20).plot(**where),
     "oscillation": lambda **where: pp.diagnose(pp.Model(networks.k2(), [0, 1], pressure="2^t")).plot(**where),
     "estimate": lambda **where: pp.recover(run(), NOISY).plot(**where),
-    "fit": lambda **where: recovery.fit(run(), pp.Model(networks.cycle(5), noise=1.0), ("std",)).plot(**where),
+    "fit": lambda **where: pp.fit(run(), pp.Model(networks.cycle(5), noise=1.0), ("std",)).plot(**where),
     "network": lambda **where: networks.cycle(5).plot(**where),
     "directed network": lambda **where: networks.followers(30, 2, seed=1).plot(**where),
     "large network": lambda **where: networks.barabasi_albert(300, 2, seed=1).plot(**where),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.fitting import fit
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import (
     METHODS,
     Observation,
     Prior,
-    fit,
     information,
     kalman_filter,
     kalman_smoother,

@@ -83,7 +83,7 @@ def test_every_estimator_takes_them(form: str, tmp_path: Path) -> None:
     data = FORMS[form](tmp_path)
     np.testing.assert_array_equal(pp.recover(data, MODEL).value, pp.recover(RUN, MODEL).value)
     np.testing.assert_array_equal(
-        recovery.fit(data, MODEL, ("std",)).log_likelihood, recovery.fit(RUN, MODEL, ("std",)).log_likelihood
+        pp.fit(data, MODEL, ("std",)).log_likelihood, pp.fit(RUN, MODEL, ("std",)).log_likelihood
     )
     assert recovery.diagnose_fit(data, MODEL).p_value == recovery.diagnose_fit(RUN, MODEL).p_value
     for follow in (recovery.kalman_filter, recovery.kalman_smoother):
@@ -132,7 +132,7 @@ def test_frames_and_arrays_follow_the_step_of_an_equation() -> None:
 
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "recover": pp.recover,
-    "fit": lambda data, model: recovery.fit(data, model, ("std",)),
+    "fit": lambda data, model: pp.fit(data, model, ("std",)),
     "diagnose_fit": recovery.diagnose_fit,
     "outputs_of": recovery.outputs_of,
     "observations_of": recovery.observations_of,

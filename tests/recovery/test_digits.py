@@ -10,8 +10,9 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.recovery import METHODS, Observation, diagnose_fit, fit, infer_network, outputs_of, recover
-from peerpressure.recovery._digits import spacing_of, undeclared_rounding
+from peerpressure.fitting import fit
+from peerpressure.recovery import METHODS, Observation, diagnose_fit, infer_network, outputs_of, recover
+from peerpressure.recovery.digits import spacing_of, undeclared_rounding
 
 FROZEN = pp.Gaussian(0.3, temporal="frozen")
 METHOD = [name for name in METHODS if name != "kalman"]

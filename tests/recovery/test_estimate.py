@@ -107,6 +107,6 @@ def test_priors_of_other_agents_are_refused() -> None:
 def test_a_level_is_a_number_between_0_and_1(level: Any) -> None:
     model = pp.Model(pp.networks.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(1.0), pressure=0.5)
     run = pp.simulate(model, 50, seed=1)
-    for ask in (recover(run, model).interval, pp.recovery.infer_network(run, 0.5).interval):
+    for ask in (recover(run, model).interval, pp.infer_network(run, 0.5).interval):
         with pytest.raises(pp.errors.InvalidInputError, match="strictly between 0 and 1"):
             ask(level)

@@ -11,7 +11,7 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, Prior, outputs_of
-from peerpressure.recovery._likelihood import laplace, likelihood
+from peerpressure.recovery._laws import laplace, likelihood
 from tests.builders import random_model
 
 REPLICATES = 800

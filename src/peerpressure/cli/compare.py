@@ -31,7 +31,7 @@ from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_j
 from peerpressure.errors import InvalidInputError, message
 
 if TYPE_CHECKING:
-    from peerpressure.comparison import Comparison
+    from peerpressure.fitting import Comparison
     from peerpressure.report.estimates import Estimates
 
 
@@ -81,8 +81,8 @@ def compare(
     check_out(out, "compare")
     check_report(report)
     with progress_line() as show_stage, listing_problems():
-        from peerpressure.comparison import compare as compare_models
-        from peerpressure.comparison.page import estimates_of
+        from peerpressure.fitting import compare as compare_models
+        from peerpressure.fitting.page import estimates_of
         from peerpressure.recovery import read_observations
 
         look = observation_of(rounding, scale)

@@ -31,9 +31,9 @@ from peerpressure.errors import InvalidInputError, message
 if TYPE_CHECKING:
     import pandas as pd
 
+    from peerpressure.fitting import LikelihoodFit
     from peerpressure.model import Model
     from peerpressure.networks import Network, TemporalNetwork
-    from peerpressure.recovery import LikelihoodFit
     from peerpressure.report.estimates import Estimates
 
 SHOWN = 30  # rows in the terminal; --out and --json have all of them
@@ -74,8 +74,8 @@ def fit(
     Example: peerpressure fit answers.csv --network friends.csv --unknown std --unknown slope
     """
     with progress_line() as show_stage, listing_problems():
+        from peerpressure.fitting import fit as fit_model
         from peerpressure.measures import read_outputs
-        from peerpressure.recovery import fit as fit_model
 
         check_out(out, "fit")
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise

@@ -137,7 +137,7 @@ def recover(
                 answers.append(inferred(topic, scenario.infer_network(run)))
                 continue
             # Options override [observe], which overrides the defaults.
-            methods, wanted = method or asked.chosen_methods, target or asked.target
+            methods, wanted = method or asked.methods, target or asked.target
             estimates = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.
@@ -209,7 +209,7 @@ def _estimated(topic: str, estimates: list[Estimate]) -> TopicAnswer:
 
 
 def _sentences(estimates: list[Estimate]) -> list[str]:
-    from peerpressure.recovery._estimate import heading, rows
+    from peerpressure.recovery.estimate import heading, rows
 
     # Agents have a table.
     parts = [[heading(one), *(f"{name}: {text}" for name, text in rows(one) if name[0] != " ")] for one in estimates]
@@ -285,7 +285,7 @@ def _draw(one: Estimate, file: Path) -> None:
 
 
 def _shown(estimates: list[Estimate], table: pd.DataFrame) -> list[Table | str]:
-    from peerpressure.recovery._estimate import heading, rows
+    from peerpressure.recovery.estimate import heading, rows
 
     parts: list[Table | str] = []
     for one in estimates:

@@ -77,7 +77,7 @@ def response(
     check_report(report)
     with progress_line() as show_stage, listing_problems():
         from peerpressure.fitting import response as respond
-        from peerpressure.fitting.reading import graphs_of
+        from peerpressure.fitting.group_reading import graphs_of
 
         show_stage("reading")
         graphs = None if network is None else graphs_of(network, directed=directed or None)

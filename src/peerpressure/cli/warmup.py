@@ -123,8 +123,8 @@ def _compare() -> None:
 def _fit_answers() -> None:
     """Fit a model to answers with errors, whose filter and smoother are compiled for few agents."""
     from peerpressure import Gaussian, Model, simulate
+    from peerpressure.fitting import fit
     from peerpressure.networks import path
-    from peerpressure.recovery import fit
 
     model = Model(path(3), hidden=[0.0, 0.5, 1.0], noise=Gaussian(0.3))
     fit(simulate(model, 5, seed=1), model, ("measurement_noise",))

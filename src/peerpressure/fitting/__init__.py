@@ -1,16 +1,12 @@
-"""Unknown parameters: whether people respond to each other, and how much.
+"""Fitting: what the observer does not know is estimated, and models are compared.
 
-``response`` answers for records of a few rounds, in one group or in many: whether people respond to what they saw, with
-which weight, and what the data cannot tell.
+``fit`` estimates parameters together with hidden opinions; ``compare`` tells which of several models explains a record
+best, whether people respond to their neighbours, and what they think; ``response`` tells whether people respond to what
+they saw, and how much, from a few rounds of answers in one group or in many.
 """
 
-from __future__ import annotations
+from peerpressure.namespaces import attach
 
-from peerpressure.fitting._analysis import response
-from peerpressure.fitting._response import Response, Weight
-
-__all__ = ["Response", "Weight", "response"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+# For other packages and for annotations.
+_INTERNAL = ("LikelihoodFit", "Weight")
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from scipy import stats
 
-from peerpressure.fitting._placebo import Shuffles
+from peerpressure.fitting._groups import GroupPanel
+from peerpressure.fitting._seat_placebo import Shuffles
 from peerpressure.fitting._weights import WeightFit
-from peerpressure.fitting.panels import GroupPanel
 from peerpressure.progress import check_cancelled
 from peerpressure.step import Array
 

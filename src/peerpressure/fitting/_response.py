@@ -13,10 +13,10 @@ import numpy as np
 from scipy import stats
 
 from peerpressure.files import replacing
+from peerpressure.fitting._groups import GroupPanel, Neighbours
 from peerpressure.fitting._people import People
-from peerpressure.fitting._placebo import Shuffles
+from peerpressure.fitting._seat_placebo import Shuffles
 from peerpressure.fitting._weights import Remembered, WeightFit
-from peerpressure.fitting.panels import GroupPanel, Neighbours
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian
@@ -36,7 +36,23 @@ SIGNIFICANT: Final = 0.05
 
 
 class Weight(NamedTuple):
-    """An estimate with its 95 % interval and its standard error."""
+    """An estimate with its 95 % interval and its standard error.
+
+    Attributes
+    ----------
+    value, low, high, std : float
+        The estimate, the ends of the interval, and the standard error.
+
+    See Also
+    --------
+    Response : Has the weight of what was seen.
+
+    Examples
+    --------
+    >>> from peerpressure.fitting import Weight
+    >>> Weight(0.3, 0.2, 0.4, 0.05).high
+    0.4
+    """
 
     value: float
     low: float
@@ -69,6 +85,18 @@ class Response:
     See Also
     --------
     response : Returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import peerpressure as pp
+    >>> rng = np.random.default_rng(1)
+    >>> opinions = rng.normal(size=30)
+    >>> answer = pp.fitting.response(
+    ...     opinions + rng.normal(size=(3, 30)), pp.networks.cycle(30), first="before", permutations=99
+    ... )
+    >>> answer.verdict
+    'cannot tell'
     """
 
     panel: GroupPanel

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special, stats
 
-from peerpressure.fitting.panels import Codes, GroupPanel
+from peerpressure.fitting._groups import Codes, GroupPanel
 from peerpressure.progress import check_cancelled
 from peerpressure.step import Array
 

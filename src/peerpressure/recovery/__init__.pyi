@@ -1,6 +1,4 @@
-from ._data import observations_of as observations_of, read_observations as read_observations
 from ._diagnostics import FitDiagnostics as FitDiagnostics
-from ._estimate import Covariance as Covariance, Estimate as Estimate, Target as Target
 from ._estimators import (
     AUTO as AUTO,
     CONTINUOUS as CONTINUOUS,
@@ -12,17 +10,17 @@ from ._estimators import (
 )
 from ._information import Information as Information, information as information
 from ._kalman import kalman_filter as kalman_filter, kalman_smoother as kalman_smoother
-from ._likelihood import fit as fit
 from ._misses import Score as Score, ScoreTests as ScoreTests
 from ._network_estimate import NetworkEstimate as NetworkEstimate, average_precision as average_precision
 from ._network_inference import infer_network as infer_network
-from ._observation import (
+from ._prior import Prior as Prior
+from ._residuals import diagnose_fit as diagnose_fit
+from .data import observations_of as observations_of, read_observations as read_observations
+from .estimate import Covariance as Covariance, Estimate as Estimate, Target as Target
+from .observation import (
     Observation as Observation,
     Outputs as Outputs,
     ResolvedObservation as ResolvedObservation,
     outputs_of as outputs_of,
     who_updated as who_updated,
 )
-from ._prior import Prior as Prior
-from ._residuals import diagnose_fit as diagnose_fit
-from ._unknowns import LikelihoodFit as LikelihoodFit

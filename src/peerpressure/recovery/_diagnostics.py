@@ -13,8 +13,8 @@ from scipy import special
 
 from peerpressure.errors import ContradictionError
 from peerpressure.immutable import read_only
-from peerpressure.recovery._digits import grid_note, undeclared_rounding
 from peerpressure.recovery._misses import ScoreTests
+from peerpressure.recovery.digits import grid_note, undeclared_rounding
 from peerpressure.resources import few_threads
 from peerpressure.statespace import System
 from peerpressure.step import Array
@@ -22,7 +22,7 @@ from peerpressure.step import Array
 if TYPE_CHECKING:
     import pandas
 
-    from peerpressure.recovery._observation import Outputs
+    from peerpressure.recovery.observation import Outputs
 
 
 # Tests of residuals that are independent and standard normal if the model is right: by size, agent, lag, step and law.

@@ -16,25 +16,25 @@ from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, 
 from peerpressure.noise import Gaussian
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import limits
-from peerpressure.recovery._data import refuse_model
-from peerpressure.recovery._digits import grid_note, spacing_of, undeclared_rounding
-from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
-from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert
 from peerpressure.recovery._kalman import kalman, last_step
-from peerpressure.recovery._likelihood import fit, likelihood
-from peerpressure.recovery._observation import Observation, Outputs, observed
+from peerpressure.recovery._laws import likelihood
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
-from peerpressure.recovery._residuals import diagnostics_of
+from peerpressure.recovery._residuals import diagnostics_of, mean_square
+from peerpressure.recovery.data import refuse_model
+from peerpressure.recovery.digits import grid_note, spacing_of, undeclared_rounding
+from peerpressure.recovery.estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
+from peerpressure.recovery.innovations import adopted_part, check_complete, innovations, invert
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import SHARE_TOLERANCE
+from peerpressure.recovery.observation import Observation, Outputs, observed
 from peerpressure.resources import few_threads
-from peerpressure.statespace import System, checked_system, discrete_model, retained, transitions
+from peerpressure.statespace import System, checked_system, retained, transitions
 from peerpressure.statespace.systems import is_invertible
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
-    from peerpressure.recovery._observation import Data
+    from peerpressure.recovery.observation import Data
 
 TARGETS = ("initial", "current")
 # Every method takes a model; those of CONTINUOUS take an SDE as well.
@@ -97,6 +97,8 @@ UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is tr
 COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
 # Methods that fit outputs which the model cannot have made.
 REGRESSIONS = ("ols", "wls", "gls", "snapshot")
+# Least noise beside rounding that is looked for, in standard deviations of all outputs.
+_LEAST_NOISE = 1e-4
 
 
 def recover(
@@ -155,7 +157,7 @@ def recover(
     --------
     recovery.information : The Cramér–Rao bound, before any output is observed.
     recovery.kalman_smoother : Posteriors of public and hidden opinions at every step.
-    recovery.fit : Estimates of unknown parameters together with x₀.
+    fit : Estimates of unknown parameters together with x₀.
 
     Examples
     --------
@@ -241,18 +243,31 @@ def _noise_size(system: System, data: Outputs) -> float:
     """Return the standard deviation of white Gaussian noise that the outputs show, by restricted likelihood.
 
     Standardised residuals under unit noise are those of any size but for their scale. Rounding adds an error of a known
-    size, and the likelihood is maximised.
+    size, beside which the noise has the size at which the residuals have unit variance.
     """
-    unit = _with_noise(system, 1.0)
-    if data.seen.noise_variance:
-        return float(fit(data, discrete_model(unit), ("std",)).parameters["std"].value.mean())
-    residuals = diagnostics_of(unit, data).residuals
-    squares = np.array([]) if residuals is None else np.square(residuals[np.isfinite(residuals)])
-    if not squares.size or not squares.any():
+
+    def variance(std: float) -> float:
+        return mean_square(_with_noise(system, std), data)
+
+    std = _beside_rounding(variance, data) if data.seen.noise_variance else float(np.sqrt(variance(1.0)))
+    if not std:
         rule = "noise of unknown size is estimated from outputs that are left over once x₀ is determined"
         remedy = "observe longer, or give the model its noise, for instance Gaussian(0.1)"
         raise InvalidInputError(message(rule, got="none", remedy=remedy))
-    return float(np.sqrt(squares.mean()))
+    return std
+
+
+def _beside_rounding(variance: Callable[[float], float], data: Outputs) -> float:
+    """Return the size of noise at which residuals have unit variance, 0 where rounding alone explains them."""
+    from scipy import optimize
+
+    most = float(np.nanstd(data.values))
+    least = _LEAST_NOISE * most
+    if not variance(least) > 1:
+        return 0.0
+    while variance(most) > 1:
+        most *= 4
+    return float(optimize.brentq(lambda std: variance(std) - 1, least, most, rtol=1e-6))
 
 
 def _remarks(system: System, data: Outputs) -> Iterator[str]:

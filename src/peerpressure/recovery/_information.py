@@ -16,8 +16,8 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import limits
-from peerpressure.recovery._estimate import Covariance
-from peerpressure.recovery._innovations import (
+from peerpressure.recovery.estimate import Covariance
+from peerpressure.recovery.innovations import (
     Complete,
     check_dense,
     complete,
@@ -25,9 +25,9 @@ from peerpressure.recovery._innovations import (
     invertible_steps,
     weights_of,
 )
-from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
 from peerpressure.recovery.least_squares import SymmetricOperator, conjugate_gradients, identify, solve
 from peerpressure.recovery.limits import SHARE_TOLERANCE
+from peerpressure.recovery.observation import Observation, Outputs, ResolvedObservation
 from peerpressure.resources import few_threads
 from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.statespace.systems import is_invertible

@@ -14,15 +14,15 @@ from scipy import linalg
 
 from peerpressure.errors import ContradictionError, message
 from peerpressure.model import Model
-from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import is_identified, separate_noise
 from peerpressure.recovery.limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.statespace import System
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
-    from peerpressure.recovery._observation import Outputs
+    from peerpressure.recovery.observation import Outputs
 
 
 @final

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from peerpressure.immutable import read_only
 from peerpressure.recovery import limits
-from peerpressure.recovery._estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
     InformationState,
@@ -34,16 +33,17 @@ from peerpressure.recovery._information_state import (
     frozen_draw_count,
     prior_information,
 )
-from peerpressure.recovery._observation import Outputs, observed
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
+from peerpressure.recovery.estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
+from peerpressure.recovery.observation import Outputs, observed
 from peerpressure.resources import few_threads, require_memory
 from peerpressure.statespace import System, Transition, initial_state, transitions
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
-    from peerpressure.recovery._observation import Data
+    from peerpressure.recovery.observation import Data
 
 
 @final

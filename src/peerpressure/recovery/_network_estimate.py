@@ -15,8 +15,8 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.networks import Network
 from peerpressure.parameters import checked_level
-from peerpressure.recovery._digits import inference_note
 from peerpressure.recovery._network_likelihood import Index, Mask
+from peerpressure.recovery.digits import inference_note
 from peerpressure.step import Array
 
 if TYPE_CHECKING:

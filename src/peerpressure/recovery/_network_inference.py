@@ -14,8 +14,6 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.recovery._data import observations_of
-from peerpressure.recovery._digits import HARMLESS, has_density, spacing_of
 from peerpressure.recovery._network_estimate import NetworkEstimate, distrust
 from peerpressure.recovery._network_fit import (
     AgentProblem,
@@ -43,14 +41,16 @@ from peerpressure.recovery._network_likelihood import (
     unbounded,
     unbounded_signed,
 )
-from peerpressure.recovery._observation import Observation, outputs_of
+from peerpressure.recovery.data import observations_of
+from peerpressure.recovery.digits import HARMLESS, has_density, spacing_of
+from peerpressure.recovery.observation import Observation, outputs_of
 from peerpressure.resources import require_memory
 from peerpressure.schedules import Schedule, as_schedule
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from peerpressure.recovery._data import Record
+    from peerpressure.recovery.data import Record
 
 
 Deviations: TypeAlias = Literal["common", "agent", "known"]

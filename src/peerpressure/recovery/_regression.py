@@ -19,10 +19,9 @@ from peerpressure.errors import TooLargeError, contrast, message
 from peerpressure.model import Model
 from peerpressure.propagation import forward_moments
 from peerpressure.recovery import limits
-from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._information_state import estimate_of, frozen_draw_count, prior_information
-from peerpressure.recovery._observation import Outputs, ResolvedObservation
 from peerpressure.recovery._prior import Prior, update
+from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import (
     Solution,
     SymmetricOperator,
@@ -33,6 +32,7 @@ from peerpressure.recovery.least_squares import (
     solve,
 )
 from peerpressure.recovery.limits import BLOCK_BYTES, NEGLIGIBLE, NEGLIGIBLE_ERROR, STACKED_NUMBERS
+from peerpressure.recovery.observation import Outputs, ResolvedObservation
 from peerpressure.statespace import (
     InitialState,
     ModelTransition,

@@ -36,21 +36,21 @@ from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery import limits
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
-from peerpressure.recovery._innovations import start_row
 from peerpressure.recovery._kalman import run_filter
-from peerpressure.recovery._likelihood import likelihood
-from peerpressure.recovery._observation import Observation, Outputs, observed
+from peerpressure.recovery._laws import likelihood
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._score_tests import is_quick, score_tests
-from peerpressure.recovery._series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
+from peerpressure.recovery.innovations import start_row
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery.limits import CONTRADICTION, LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
+from peerpressure.recovery.observation import Observation, Outputs, observed
+from peerpressure.recovery.series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
 from peerpressure.statespace import System, discrete_model, initial_state, retained
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
-    from peerpressure.recovery._observation import Data
+    from peerpressure.recovery.observation import Data
 
 # Residuals from each agent's own series r_t = π_{t−1} x₀ + ε_t, which needs the outputs of its neighbours.
 #
@@ -437,18 +437,10 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
         return None
     followed = list(_rows(system, data))
     information = followed[-1].information
-    fixed, free = _constrained(information, replicates)
     out, squares, predicted = np.full((replicates, steps, n), np.nan), np.zeros(replicates), 0
-    # Unknowns beyond x₀ are draws of the noise.
-    rows = RecursiveRows.of((np.eye(information.n) @ free)[n:] / information.unit, replicates)
-    for step in followed:
-        if step.agents.size:
-            check_cancelled()
-            A, b = step.slope @ free, step.values - step.slope @ fixed
-            w = rows.residuals(A, b)
-            rows = rows.condition(A, b)
-            squares, predicted = squares + np.nansum(w**2, axis=0), predicted + int(np.isfinite(w[:, 0]).sum())
-            out[:, step.row, step.agents] = np.where(step.is_wide[:, None], w, np.nan).T
+    for step, w in _standardised(followed, n, replicates):
+        squares, predicted = squares + np.nansum(w**2, axis=0), predicted + int(np.isfinite(w[:, 0]).sum())
+        out[:, step.row, step.agents] = np.where(step.is_wide[:, None], w, np.nan).T
     used, logs = sum(step.agents.size for step in followed), sum(step.log_variance for step in followed)
     if data.seen.rounding:
         # Single residuals of rounded outputs are often exactly 0, and too small for a continuous law.
@@ -459,6 +451,34 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
         return result
     height = -0.5 * (used * np.log(2 * np.pi) + logs + squares)
     return replace(result, likelihood=Likelihood(height, used - predicted, used))
+
+
+def _standardised(followed: list[FilteredRows], n: int, replicates: int) -> Iterator[tuple[FilteredRows, Array]]:
+    """Yield each step with its residuals given all earlier ones, (agents, replicates)."""
+    information = followed[-1].information
+    fixed, free = _constrained(information, replicates)
+    # Unknowns beyond x₀ are draws of the noise.
+    rows = RecursiveRows.of((np.eye(information.n) @ free)[n:] / information.unit, replicates)
+    for step in followed:
+        if step.agents.size:
+            check_cancelled()
+            A, b = step.slope @ free, step.values - step.slope @ fixed
+            yield step, rows.residuals(A, b)
+            rows = rows.condition(A, b)
+
+
+def mean_square(system: System, data: Outputs) -> float:
+    """Return the mean square of all residuals, 1 if the noise has the size of the model; 0 if there are none."""
+    if data.seen.rounding and system.model.n <= limits.FILTER_LIMIT:
+        # Single residuals of rounded outputs have no continuous law, but their squares have the right mean.
+        followed = list(_rows(system, data))
+        values = [w.ravel() for _, w in _standardised(followed, system.model.n, data.values.shape[0])]
+    else:
+        found = residuals(system, data)
+        values = [] if found is None else [found.values.ravel()]
+    squares = np.square(np.concatenate([np.zeros(0), *values]))
+    squares = squares[np.isfinite(squares)]
+    return float(squares.mean()) if squares.size else 0.0
 
 
 def _constrained(information: InformationState, replicates: int) -> tuple[Array, Array]:

@@ -41,11 +41,11 @@ from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import check_cancelled
 from peerpressure.recovery import limits
-from peerpressure.recovery._innovations import ObservedSteps, lagged_outputs, observed_steps, own_series
 from peerpressure.recovery._misses import Kind, Score, ScoreTests
-from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery.innovations import ObservedSteps, lagged_outputs, observed_steps, own_series
 from peerpressure.recovery.least_squares import innovation_std
 from peerpressure.recovery.limits import SCORED_NUMBERS
+from peerpressure.recovery.observation import Outputs
 from peerpressure.statespace import System
 from peerpressure.step import Array
 

@@ -24,8 +24,8 @@ from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import check_cancelled
 from peerpressure.recovery import limits
-from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import (
     SymmetricOperator,
     conjugate_gradients,
@@ -39,7 +39,7 @@ from peerpressure.statespace import ModelTransition, initial_state, model_transi
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
-    from peerpressure.recovery._observation import Outputs
+    from peerpressure.recovery.observation import Outputs
 
 
 Agents: TypeAlias = NDArray[np.int64]

@@ -1,0 +1,457 @@
+r"""The likelihood of a record given its first row, with hidden opinions integrated out.
+
+Given the hidden opinions x at the first scored step, each answer is one equation of its agent,
+
+    u_t = y_t + ρ_t (d y_t − A y_{t−1})/s − k_{t−1} = π_{t−1} x + σ ε_t,
+
+with the Jacobian Π(1 + ρ_t d/s). k and π come from adaptation: k_t = k_{t−1} + η (y_t − k_{t−1}) and
+π_t = (1 − η) π_{t−1}. There are as many unknown x as agents, and their maximum likelihood would bias the parameters
+ψ = (ρ, η) that all agents share, by a share of 1/T [1]_. Two likelihoods are free of this.
+
+The integrated likelihood has the law x | y₁ ~ N(α + β y₁ + γ · mean of the neighbours' y₁, λσ²) [2]_. Without γ,
+friends who think alike to begin with would be taken for friends who influence one another. It is a density of the
+answers, so models of any kind can be compared by it. With many rows, little depends on this law. With few, much does,
+and under pressure it is not quite true: the first row is itself a mixture of opinions, in proportions that depend on
+the degree of an agent and on neighbours at every distance, while α, β and γ are common to all. This draws ρ towards 0.
+
+The within likelihood has no law of x at all. It takes from each agent only the deviations from its own level. The
+score of this part has a bias that is a function of ψ and the network alone,
+
+    b(ψ) = Σ_i Σ_t π_t ∂_ψ u_t[i, i] / Σ_t π_t²,
+
+where u_t[i, i] is the response of u_t of agent i to x_i. Subtracting its integral B along the ray from 0 to ψ leaves an
+unbiased score, whatever x has to do with the first row, with friendships or with the start [3]_, [4]_. Parameters of
+short records are estimated by it. With few agents it does not bound the common scale of opinions, pressure and noise.
+
+References
+----------
+.. [1] J. Neyman and E. L. Scott (1948), Consistent estimates based on partially consistent observations. Econometrica.
+.. [2] J. M. Wooldridge (2005), Simple solutions to the initial conditions problem. Journal of Applied Econometrics 20.
+.. [3] T. Lancaster (2002), Orthogonal parameters and panel data. Review of Economic Studies 69.
+.. [4] M. Arellano and S. Bonhomme (2009), Robust priors in nonlinear panel data models. Econometrica 77.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple, final
+
+import numpy as np
+from scipy import linalg, optimize, special
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.fitting._record import Panel
+from peerpressure.fitting._score_bias import score_bias
+from peerpressure.model import Model
+from peerpressure.noise import Gaussian
+from peerpressure.progress import check_cancelled
+from peerpressure.resources import few_threads
+from peerpressure.schedules import Table
+from peerpressure.step import Array
+from peerpressure.trajectory import State, Trajectory
+
+_LOG_TWO_PI = float(np.log(2 * np.pi))
+# Residuals below this part of the answers are rounding errors.
+_NOISELESS = 1e-12
+# Points of the integral of b along the ray; in the logarithm of the pressure it is smooth. A search needs fewer, and a
+# few random combinations of opinions: both are right to some per cent, as far as a search goes.
+_NODES = 8
+_ROUGH_NODES, _ROUGH_PROBES = 4, 16
+# Responses to every opinion are followed up to so many numbers at a node, and to random combinations beyond.
+_RESPONSES = 400_000
+_FEWEST_PROBES = 4
+# Records of so many agents, and of no more rows after the first, are explained by deviations within agents.
+MANY_AGENTS, FEW_ROWS = 30, 12
+# Variance of hidden opinions, in units of that of the noise, that is searched through.
+_LOG_SPREADS = (-12.0, 12.0)
+# Points at which the share that an opinion keeps of its own estimate is integrated.
+_SHARES = 12
+
+
+class Dynamics(NamedTuple):
+    """The shared parameters: ρ (T,) at each scored row, and the rates η (T, n) of adaptation, None for none."""
+
+    rho: Array
+    rate: Array | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RecordSums:
+    """What a record says of x and σ at given shared parameters.
+
+    These are x̂ = ``opinions`` (n,), their ``information`` at σ = 1, (n,) or (n, n), the sum of squares ``rss`` about
+    them, the log Jacobian ``log_scale``, and the number of answers ``count``. ``rank`` of the opinions have
+    information, with log determinant ``log_det``.
+    """
+
+    opinions: Array
+    information: Array
+    rss: float
+    log_scale: float
+    count: int
+    rank: int
+    log_det: float
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the noise."""
+        return self.count - self.rank
+
+    @property
+    def variance(self) -> float:
+        """Estimate of σ², which hidden opinions do not bias."""
+        return self.rss / self.freedom
+
+    @property
+    def height(self) -> float:
+        """The log-likelihood of the deviations of agents from their own level, at its maximum in σ."""
+        deviations = -0.5 * self.freedom * (_LOG_TWO_PI + np.log(self.variance) + 1)
+        return float(self.log_scale + deviations - 0.5 * self.log_det)
+
+
+def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
+    """Return the sums of a record: in closed form where it is complete, and by the Kalman filter elsewhere."""
+    check_cancelled()
+    if not panel.is_complete:
+        with few_threads(panel.n):
+            return _filtered(panel, dynamics)
+    u, share = own_series(panel, dynamics)
+    information = np.square(share).sum(axis=0)
+    opinions = (share * u).sum(axis=0) / information
+    rss = float(np.square(u - share * opinions).sum())
+    _refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
+    log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
+    return RecordSums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
+
+
+def own_series(panel: Panel, dynamics: Dynamics) -> tuple[Array, Array]:
+    """Return u_t and π_{t−1} of every agent, (T, n)."""
+    u = panel.rows[1:] + dynamics.rho[:, None] * panel.coupling
+    share = np.ones_like(u)
+    if dynamics.rate is not None:
+        adopted = np.zeros_like(u)
+        for row in range(1, panel.length):
+            before = adopted[row - 1]
+            adopted[row] = before + dynamics.rate[row - 1] * (panel.rows[row] - before)
+        u -= adopted
+        share[1:] = np.cumprod(1 - dynamics.rate[:-1], axis=0)
+    return u, share
+
+
+def _refuse_noiseless(rss: float, size: float) -> None:
+    if rss <= _NOISELESS**2 * size:
+        rule = "answers must have noise"
+        remedy = "hidden opinions follow exactly: use recover with the method 'innovations'"
+        raise InvalidInputError(message(rule, got="answers that a model explains without any", remedy=remedy))
+
+
+# Records with gaps: each answer that is there becomes an equation v = slope · x + noise by a filter of its own, which
+# follows only what is not known of the last row.
+
+
+def _refuse_temporal(panel: Panel) -> None:
+    if not panel.model.is_constant:
+        rule = "a record with gaps needs a network that does not change"
+        remedy = "pass network.aggregate, or a record without gaps"
+        raise InvalidInputError(message(rule, got="a temporal network", remedy=remedy))
+
+
+def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Model:
+    """Return the model whose step 0 is the first row of a record, and whose steps 1, 2, … are the scored rows.
+
+    Hidden opinions are 0: they are what a filter estimates.
+    """
+    _refuse_temporal(panel)
+    adaptation = None
+    if dynamics.rate is not None and dynamics.rate.any():
+        pace = dynamics.rate.max(axis=1)
+        weight = dynamics.rate[int(np.argmax(pace))] / pace.max()
+        adaptation = Adaptation(Table(pace), weight)
+    return replace(
+        panel.model,
+        hidden=np.zeros(panel.n),
+        pressure=Table(dynamics.rho),
+        noise=Gaussian(std),
+        start=panel.filled[0],
+        adaptation=adaptation,
+    )
+
+
+def conditional_run(panel: Panel, model: Model) -> Trajectory:
+    """Return the rows after the first as a run of ``conditional_model``."""
+    states = panel.rows[None, 1:]
+    return Trajectory(
+        model=model,
+        seed=-1,
+        replicates=np.zeros(1, dtype=np.int64),
+        times=np.arange(1, panel.length + 1),
+        agents=np.arange(panel.n),
+        states=states,
+        minimum=None,
+        maximum=None,
+        mean=None,
+        final=State(panel.length, states[:, -1]),
+    )
+
+
+def _filtered(panel: Panel, dynamics: Dynamics) -> RecordSums:
+    _refuse_temporal(panel)
+    information, weighted = np.zeros((panel.n, panel.n)), np.zeros(panel.n)
+    squares = log_scale = 0.0
+    for row in _whitened(panel, dynamics):
+        information += row.slope.T @ row.slope
+        weighted += row.slope.T @ row.value
+        squares, log_scale = squares + float(row.value @ row.value), log_scale - float(np.log(row.scale).sum())
+    eigenvalues, V = linalg.eigh(information)
+    known = eigenvalues > 1e-9 * eigenvalues[-1]
+    opinions = V[:, known] @ ((V[:, known].T @ weighted) / eigenvalues[known])
+    rss = max(squares - float(weighted @ opinions), 0.0)
+    _refuse_noiseless(rss, squares)
+    rank, log_det = int(known.sum()), float(np.log(eigenvalues[known]).sum())
+    return RecordSums(opinions, information, rss, log_scale, panel.count, rank, log_det)
+
+
+class _Equations(NamedTuple):
+    """Scored answers of a row as equations value = slope · x + N(0, 1), each divided by its ``scale``."""
+
+    value: Array
+    slope: Array
+    scale: Array
+
+
+def _whitened(panel: Panel, dynamics: Dynamics) -> Iterator[_Equations]:
+    """Yield the scored answers of each row, given those of earlier rows and of agents before in their order.
+
+    The state is (y, k) with k the level that was adopted, or y alone. Its mean is a constant and a multiple of x, the
+    columns of ``mean``. What was observed is known from then on, so only agents who did not answer have a variance.
+    """
+    n, adapts = panel.n, dynamics.rate is not None and bool(dynamics.rate.any())
+    states = 2 * n if adapts else n
+    mean, P = np.zeros((states, 1 + n)), np.zeros((states, states))
+    mean[:n, 0] = panel.filled[0]
+    share = np.ones(n)
+    for row in range(panel.length):
+        gain = 1 / (1 + dynamics.rho[row] * panel.slope[row])
+        F = (gain * dynamics.rho[row])[:, None] * panel.listening[row].toarray()
+        Q, fresh = np.diag(gain**2), np.zeros((n, 1 + n))
+        fresh[np.arange(n), 1 + np.arange(n)] = gain * share
+        if adapts:
+            assert dynamics.rate is not None
+            eta = dynamics.rate[row]
+            F, Q, fresh = _with_level(F, Q, fresh, gain, eta)
+            share = share * (1 - eta)
+        mean, P = F @ mean + fresh, F @ P @ F.T + Q
+        there = np.flatnonzero(np.isfinite(panel.rows[row + 1]))
+        if there.size:
+            root = linalg.cholesky(P[np.ix_(there, there)], lower=True, check_finite=False)
+            off = -mean[there]
+            off[:, 0] += panel.rows[row + 1, there]
+            solved = linalg.solve_triangular(root, np.hstack([off, P[there]]), lower=True, check_finite=False)
+            left, reach = solved[:, : 1 + n], solved[:, 1 + n :]
+            own = panel.scored[row, there]
+            yield _Equations(left[own, 0], -left[own, 1:], np.diagonal(root)[own])
+            mean, P = mean + reach.T @ left, P - reach.T @ reach
+            P[there], P[:, there] = 0.0, 0.0
+
+
+def _with_level(F: Array, Q: Array, fresh: Array, gain: Array, eta: Array) -> tuple[Array, Array, Array]:
+    """Return a step of (y, k): y_t also has k_{t−1} as a part of the opinion, and k_t = k_{t−1} + η (y_t − k_{t−1})."""
+    top = np.hstack([F, np.diag(gain)])
+    below = eta[:, None] * top + np.hstack([np.zeros_like(F), np.diag(1 - eta)])
+    mixed = eta[:, None] * Q
+    return (
+        np.vstack([top, below]),
+        np.block([[Q, mixed.T], [mixed, mixed * eta]]),
+        np.vstack([fresh, eta[:, None] * fresh]),
+    )
+
+
+# The bias of the score, and its integral.
+
+
+def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) -> float:
+    """Return B(ψ), the integral of the bias of the score from 0 to the parameters.
+
+    Small records: from the responses of every answer to every opinion. Large ones: by Hutchinson's estimate of a trace,
+    from responses to random combinations of opinions, which are the same at every call. A ``rough`` value is enough for
+    a search, and as smooth.
+    """
+    rho, rate = dynamics.rho, dynamics.rate
+    top = float(np.log1p((rho[:, None] * panel.slope).max(initial=0.0)))
+    if not top and rate is None:
+        return 0.0
+    check_cancelled()
+    place, weights = _nodes(_ROUGH_NODES if rough else _NODES)
+    # Equal steps of log(1 + ρd), in which the integrand varies slowly.
+    along = np.expm1(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
+    speed = max(top, 1e-9) * np.exp(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
+    most = _ROUGH_PROBES if rough else panel.n
+    probes = _probes(panel.n, min(most, max(_FEWEST_PROBES, _RESPONSES // (panel.n * panel.length))))
+    bias = [score_bias(panel.listening, panel.slope, rho, rate, float(at), probes) for at in along]
+    total = float((weights * speed) @ np.array(bias))
+    if rate is None:
+        return total
+    # ½ log Σπ² is a part of the integral, and of the log determinant of the information.
+    share = np.cumprod(np.vstack([np.ones(panel.n), 1 - rate[:-1]]), axis=0)
+    return total - 0.5 * float(np.log(np.square(share).mean(axis=0)).sum())
+
+
+# A search asks for the same few nodes and probes thousands of times.
+
+
+@cache
+def _nodes(count: int) -> tuple[Array, Array]:
+    """Return places on [0, 1] and weights of Gauss and Legendre's rule."""
+    x, weights = np.polynomial.legendre.leggauss(count)
+    return (x + 1) / 2, weights / 2
+
+
+@lru_cache(maxsize=4)
+def _probes(n: int, count: int) -> Array:
+    """Return unit vectors, or random signs: columns z with Σ z zᵀ ≈ 1."""
+    if count >= n:
+        return np.eye(n)
+    signs = np.random.default_rng(n).integers(0, 2, size=(n, count))
+    return np.asarray((2.0 * signs - 1.0) / np.sqrt(count))
+
+
+# The level of agents, given their first answers.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Hidden opinions given first answers: N(H c, λσ²), with the log-likelihood at the maximum of c and σ.
+
+    ``information`` is that about c at σ = 1.
+    """
+
+    height: float
+    coefficients: Array
+    information: Array
+    spread: float
+    variance: float
+    mean: Array
+
+    @cached_property
+    def errors(self) -> Array:
+        """The covariance of c at σ = 1; searches over λ do not read it."""
+        return np.asarray(np.linalg.pinv(self.information), dtype=np.float64)
+
+
+def level_of(sums: RecordSums, regressors: Array) -> Level:
+    """Return the law of hidden opinions given regressors (n, k), by maximum likelihood."""
+    at, J = _level(sums, regressors), sums.information
+    if J.ndim == 1 and np.ptp(J) <= 1e-12 * J[0]:
+        # With equal information, least squares and an analysis of variance give the maximum.
+        c = np.linalg.lstsq(regressors, sums.opinions, rcond=None)[0]
+        ratio = J[0] * float(np.square(sums.opinions - regressors @ c).mean()) / sums.variance
+        return at(max(ratio - 1, 0.0) / float(J[0]))
+    best = optimize.minimize_scalar(lambda z: -at(float(np.exp(z))).height, bounds=_LOG_SPREADS, method="bounded")
+    return max((at(float(np.exp(best.x))), at(0.0)), key=lambda level: level.height)
+
+
+def _level(sums: RecordSums, regressors: Array) -> Callable[[float], Level]:
+    """Return the law of hidden opinions as a function of λ, with the best coefficients and σ for each."""
+    # In the eigenvectors of the information opinions are estimated independently of one another.
+    J, x, H = sums.information, sums.opinions, regressors
+    if J.ndim == 2:
+        J, V = linalg.eigh(J)
+        x, H = V.T @ x, V.T @ H
+    J = np.maximum(J, 0.0)
+
+    def at(spread: float) -> Level:
+        root = np.sqrt(J / (1 + spread * J))
+        c = np.asarray(np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0], dtype=np.float64)
+        variance = (sums.rss + float(np.square(root * (x - H @ c)).sum())) / sums.count
+        height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
+        information = (H * (root**2)[:, None]).T @ H
+        return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, information, spread, variance, regressors @ c)
+
+    return at
+
+
+def posterior(sums: RecordSums, regressors: Array) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation of each x, (n,), given the record.
+
+    λ is integrated out as well: its maximum likelihood may be 0, which would leave no uncertainty at all. The share
+    that an opinion keeps of its own estimate is uniform a priori.
+    """
+    diagonal = sums.information if sums.information.ndim == 1 else np.diagonal(sums.information)
+    shares = (np.arange(_SHARES) + 0.5) / _SHARES
+    spreads = shares / (1 - shares) / max(float(diagonal.mean()), 1e-300)
+    heights, means, squares = [], [], []
+    at = _level(sums, regressors)
+    for spread in spreads:
+        level = at(float(spread))
+        mean, variance = _given_spread(sums, level, regressors)
+        heights.append(level.height)
+        means.append(mean)
+        squares.append(variance + mean**2)
+    weights = special.softmax(np.array(heights))
+    centre = weights @ np.array(means)
+    # Differences of squares cancel where opinions are far from 0.
+    spread_of = weights @ (np.array(squares) - 2 * centre * np.array(means) + centre**2)
+    return centre, np.sqrt(np.maximum(spread_of, 0.0))
+
+
+def _given_spread(sums: RecordSums, level: Level, regressors: Array) -> tuple[Array, Array]:
+    """Return the mean and the variance of each x, (n,), at a given λ, with the errors of the coefficients."""
+    prior, n = 1 / level.spread, level.mean.size
+    if sums.information.ndim == 1:
+        precision = sums.information + prior
+        mean = (sums.information * sums.opinions + prior * level.mean) / precision
+        variance, reach = 1 / precision, (prior / precision)[:, None] * regressors
+    else:
+        covariance = linalg.inv(sums.information + prior * np.eye(n))
+        mean = covariance @ (sums.information @ sums.opinions + prior * level.mean)
+        variance, reach = np.diagonal(covariance), prior * covariance @ regressors
+    return mean, sums.variance * (variance + np.einsum("ik,kl,il->i", reach, level.errors, reach))
+
+
+def integrated_height(panel: Panel, dynamics: Dynamics) -> float:
+    """Return the log-likelihood with the law of hidden opinions given first answers, at its maximum in that law."""
+    return level_of(sums_of(panel, dynamics), panel.regressors).height
+
+
+def within_height(panel: Panel, dynamics: Dynamics, *, rough: bool = False) -> float:
+    """Return the log-likelihood of the deviations of agents from their level, with a score that is not biased."""
+    return sums_of(panel, dynamics).height - bias_correction(panel, dynamics, rough=rough)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """The log-likelihood of a record by which models are compared, at its maximum in everything but ρ and η.
+
+    It is the integrated likelihood. For few rows of many agents, which decide little about the law of hidden opinions
+    but suffer from its errors, it is the integrated likelihood without pressure, plus the difference that pressure
+    makes to the within likelihood.
+    """
+
+    panel: Panel
+
+    @property
+    def is_within(self) -> bool:
+        """Whether differences come from deviations within agents."""
+        return self.panel.length <= FEW_ROWS and self.panel.n >= MANY_AGENTS
+
+    @cached_property
+    def baseline(self) -> float:
+        """The level of all agents, scored without pressure for all models alike."""
+        still = Dynamics(np.zeros(self.panel.length))
+        return integrated_height(self.panel, still) - within_height(self.panel, still)
+
+    def __call__(self, dynamics: Dynamics) -> float:
+        """Return the log-likelihood."""
+        if self.is_within:
+            return self.baseline + within_height(self.panel, dynamics)
+        return integrated_height(self.panel, dynamics)
+
+    def rough(self, dynamics: Dynamics) -> float:
+        """Return the log-likelihood up to a constant, as far as a search for its maximum needs it."""
+        return within_height(self.panel, dynamics, rough=True) if self.is_within else self(dynamics)

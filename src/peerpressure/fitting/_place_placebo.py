@@ -1,0 +1,147 @@
+"""A placebo for records of many rows: people are dealt to the places of the network.
+
+Do the last answers of neighbours tell more than those of people who were dealt to their places? Each answer is
+explained by the agent's own level, an effect of the period, the agent's own last answer, and the mean of the last
+answers of those the agent listens to,
+
+    y_ti = a_i + b_t + φ y_{t−1,i} + c m_ti + e_ti.
+
+If nobody responds, whole series of answers are exchangeable over the places of the network, whatever their law: shocks
+that all share are effects of periods, and friends who are alike have like levels. Series are dealt to places at random,
+and the studentised c of the true places is compared with those of the others. Given what is not of the neighbours, the
+studentised c is a monotone function of the partial correlation of y and m, so nothing is fitted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+
+from peerpressure.fitting._record import Panel
+from peerpressure.immutable import read_only
+from peerpressure.progress import check_cancelled
+from peerpressure.step import Array
+
+# Parts of the neighbours' means that are left below this share of them are rounding errors.
+_NOTHING = 1e-10
+# Correlations that differ by less are those of the same places under other names.
+_SAME = 1e-12
+# Levels and power by which the smallest effect that would be found is defined.
+_LEVEL, _POWER = 0.05, 0.8
+
+
+@final
+@read_only
+@dataclass(frozen=True, eq=False)
+class Placebo:
+    """The effect of the neighbours' last answers, and that of people who were dealt to their places.
+
+    Attributes
+    ----------
+    effect : float
+        The coefficient c of the mean of the neighbours' last answers; NaN where none can be told from what all share.
+    shuffled : array, (permutations,)
+        The same with people dealt to the places of the network at random.
+    p_value : float
+        The share of deals, the true one included, whose studentised effect is at least as large.
+    """
+
+    effect: float
+    shuffled: Array
+    p_value: float
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether neighbours' answers differ at all from what all agents share."""
+        return bool(np.isfinite(self.effect))
+
+    @cached_property
+    def smallest(self) -> float:
+        """The effect that would be found in 8 of 10 records, from the spread of effects among random places."""
+        spread = float(np.nanstd(self.shuffled)) if np.isfinite(self.shuffled).any() else np.nan
+        return float(stats.norm.isf(_LEVEL) + stats.norm.ppf(_POWER)) * spread
+
+
+def placebo(panel: Panel, permutations: int = 999, seed: int = 0) -> Placebo:
+    """Return the effect of neighbours' last answers, tested by dealing people to the places of the network.
+
+    Answers that are missing are not explained, and stand for their neighbours' knowledge as the last one before.
+    """
+    rng = np.random.default_rng(seed)
+    test = _PartialEffect(panel)
+    effect, correlation = test(np.arange(panel.n))
+    if not np.isfinite(effect):
+        return Placebo(np.nan, np.full(permutations, np.nan), 1.0)
+    draws = np.empty((permutations, 2))
+    for k in range(permutations):
+        if k % 50 == 0:
+            check_cancelled()
+        draws[k] = test(rng.permutation(panel.n))
+    # Where a deal leaves nothing of the neighbours' means, it says nothing against them either.
+    reached = np.nan_to_num(draws[:, 1], nan=-np.inf) >= correlation - _SAME
+    return Placebo(effect, draws[:, 0], (1 + int(reached.sum())) / (permutations + 1))
+
+
+class _PartialEffect:
+    """The partial effect and correlation of neighbours' last answers, for any deal of people to places."""
+
+    def __init__(self, panel: Panel) -> None:
+        rows = panel.filled - np.nanmean(panel.rows)
+        present = np.isfinite(panel.rows)
+        # Own last answers must be known as well.
+        self.used = (present[1:] & present[:-1]).astype(np.float64)
+        self.within = _both_ways(self.used)
+        self.last = np.ascontiguousarray(rows[:-1])
+        self.own = self.within(self.last)
+        answers = self.within(rows[1:])
+        size = float((self.own**2).sum())
+        self.own_unit = self.own / np.sqrt(size) if size > 0 else self.own
+        self.answers = answers - float((answers * self.own_unit).sum()) * self.own_unit
+        self.size = float((self.answers**2).sum())
+        self.means = _means(panel)
+
+    def __call__(self, deal: NDArray[np.int64]) -> tuple[float, float]:
+        """Return the effect and the partial correlation where person ``deal[k]`` sits at place k; NaN for none."""
+        around = np.empty_like(self.last)
+        around[:, deal] = self.means(self.last[:, deal])
+        whole = float((self.used * around**2).sum())
+        around = self.within(around)
+        product = float((self.answers * around).sum())
+        left = float((around**2).sum()) - float((around * self.own_unit).sum()) ** 2
+        if left <= _NOTHING * whole or self.size <= 0:
+            return np.nan, np.nan
+        return product / left, product / np.sqrt(left * self.size)
+
+
+def _means(panel: Panel) -> Callable[[Array], Array]:
+    """Return the function from last answers by place, (T, n), to the means of those that each place listens to."""
+    degrees = panel.slope * panel.stubbornness
+    weights = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+    if panel.model.is_constant:
+        W = sparse.csr_array(sparse.diags_array(weights[0]) @ panel.adjacency(1))
+        return lambda last: np.asarray((W @ last.T).T)
+    each = [sparse.diags_array(weights[row]) @ panel.adjacency(row + 1) for row in range(panel.length)]
+    whole = sparse.block_diag(each, format="csr")
+    return lambda last: np.asarray(whole @ last.ravel()).reshape(last.shape)
+
+
+def _both_ways(used: Array) -> Callable[[Array], Array]:
+    """Return the function that takes levels of agents and effects of periods from values (T, n) where they are used."""
+    agents, periods = np.maximum(used.sum(axis=0), 1.0), used.sum(axis=1)
+    if used.all():
+        return lambda values: values - values.mean(axis=0) - values.mean(axis=1)[:, None] + values.mean()
+    # Least squares: what is left of periods once agents have their levels.
+    left = np.linalg.pinv(np.diag(periods) - (used / agents) @ used.T, hermitian=True)
+
+    def within(values: Array) -> Array:
+        values = used * (values - (used * values).sum(axis=0) / agents)
+        effects = left @ values.sum(axis=1)
+        return np.asarray(used * (values - effects[:, None] + (used * effects[:, None]).sum(axis=0) / agents))
+
+    return within

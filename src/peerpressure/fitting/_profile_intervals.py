@@ -1,0 +1,449 @@
+"""The maximum of a modified profile likelihood from several starts, and the intervals of its likelihood ratio.
+
+The interval of a parameter is the set of its values at which the profile, maximised over all other unknowns, is less
+than ½q² below the maximum. For a quantity that agents have for themselves, such as x₀, that set is the union over the
+shared coordinates ψ of its sets at ψ, with what the height of ψ leaves of ½q². If a profile never falls by that
+much, the end of the interval is the end of the legal range.
+
+The modification compares with the estimate and holds near it. As adaptation η tends to 1, outputs lose all memory of
+x₀, and the modification grows by a term for each agent that weak data do not outweigh. The likelihood with x₀
+integrated out does not, and is used for an unknown η. If every agent also has a stubbornness or noise of its own,
+there is none: a maximum at an end of the range of η, or far from that of the likelihood without the modification, is
+then no estimate, and its interval is the legal range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from peerpressure.fitting._joint_fit import (
+    STEP,
+    ProfileLikelihood,
+    ProfilePoint,
+    climbed,
+    height_of,
+    numerical,
+    rough_scales,
+    searched,
+    zero_between,
+)
+from peerpressure.fitting._unknowns import COORDINATES, UnknownParameter
+from peerpressure.recovery import limits
+from peerpressure.step import Array
+
+# Points between the ends of a profile at which agents' own intervals are united.
+_PATH = 25
+# Points of 1/s between the ends of its interval at which intervals of x₀ are united.
+_GRID = 15
+# An interval that is longer than this many standard errors has no end within reach.
+_MAX_ERRORS = 1e4
+# Coordinates of which a maximum may be one of the modification alone.
+_LOCAL = ("adaptation",)
+# Maxima with and without the modification disagree if they are farther apart than this in a coordinate, and the plain
+# likelihood at the modified one is lower by more than this: by more than a standard error.
+_APART, _LOWER = 0.25, 0.5
+# A maximum is at an end of the search range if the profile there is lower by no more than this: it is flat up to it.
+_FLAT = 0.01
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ReplicateFit:
+    """Intervals by name, those of x₀ and their covariance (n, n), or variances (n,) of a large network, and log p."""
+
+    parameters: dict[str, UnknownParameter]
+    hidden: UnknownParameter
+    covariance: Array
+    log_likelihood: float
+
+
+def allowance(level: float, left: Any, *, scale: bool = False) -> Any:
+    """Return ½q², by how much a profile may be below its maximum, with ``left`` degrees of freedom for σ.
+
+    It makes intervals of means exactly those of Student's t; for a scale, Bartlett's factor is 1 + 1/(3ν).
+    """
+    from scipy import special
+
+    if scale:
+        return 0.5 * special.ndtri((1 + level) / 2) ** 2 * (1 + 1 / (3 * np.maximum(left, 1)))
+    finite = np.isfinite(left)
+    nu = np.where(finite, np.maximum(left, 1), 1.0)
+    t = special.stdtrit(nu, (1 + level) / 2)
+    exact = 0.5 * (nu + 1) * np.log1p(t**2 / nu)
+    return np.where(finite, exact, 0.5 * special.ndtri((1 + level) / 2) ** 2)
+
+
+def fit_replicate(problem: ProfileLikelihood, level: float) -> ReplicateFit:
+    """Return the estimate of one replicate, with intervals of the given level."""
+    plain = searched(problem)
+    log_likelihood = problem.height(plain) + _constant(problem)
+    if _loses_memory(problem):
+        problem = replace(problem, integrated=True)
+        return _Profile(problem, searched(problem), level, frozenset()).result(log_likelihood)
+    # The modification compares with the estimate, so it is repeated once with the estimate that it leads to.
+    modified = problem.modified(plain)
+    best = searched(modified)
+    modified = modified.modified(best)
+    best = searched(modified, best)
+    doubtful = [k for k in _local(problem) if _is_doubtful(problem, plain, modified, best, k)]
+    return _Profile(modified, best, level, frozenset(doubtful)).result(log_likelihood)
+
+
+def _loses_memory(problem: ProfileLikelihood) -> bool:
+    """Return whether some value of the shared parameters makes outputs forget x₀, which then is integrated out.
+
+    Not with a stubbornness or noise of each agent: these have no law here, and keep the modified profile.
+    """
+    names = set(problem.unknown.names)
+    return bool(names & set(_LOCAL)) and not names & {"stubbornness", "agent_std"}
+
+
+def _local(problem: ProfileLikelihood) -> list[int]:
+    return [k for k, name in enumerate(problem.unknown.coordinates) if name in _LOCAL]
+
+
+def _is_doubtful(problem: ProfileLikelihood, plain: Array, modified: ProfileLikelihood, best: Array, k: int) -> bool:
+    """Return whether the modified maximum is at an end of the range, or contradicts the plain one, in a coordinate."""
+    scale = COORDINATES[problem.unknown.coordinates[k]]
+    ends = (np.where(np.arange(best.size) == k, end, best) for end in (scale.low, scale.high))
+    if any(_height_at(modified, end, k) > modified.height(best) - _FLAT for end in ends):
+        return True
+    if abs(best[k] - plain[k]) <= _APART:
+        return False
+    lost = problem.height(plain) - _height_at(problem, best, k)
+    return bool(lost > _LOWER or _height_at(modified, plain, k) > modified.height(best))
+
+
+def _height_at(problem: ProfileLikelihood, z: Array, k: int) -> float:
+    """Return the profile in one coordinate, at its value in z."""
+    others = [j for j in numerical(problem) if j != k]
+    return height_of(problem, climbed(problem, z, others, rough_scales(problem, z, others)))
+
+
+def _constant(problem: ProfileLikelihood) -> float:
+    used = problem.design.used
+    return float(-np.log(problem.design.scale[used]).sum() - 0.5 * used.sum() * np.log(2 * np.pi))
+
+
+class _Profile:
+    """Intervals around one maximum."""
+
+    def __init__(self, problem: ProfileLikelihood, best: Array, level: float, doubtful: frozenset[int]) -> None:
+        self.problem, self.names, self.level = problem, problem.unknown.coordinates, level
+        self.doubtful = doubtful
+        self.free = numerical(problem)
+        self.state = problem.state(best)
+        # From here on every coordinate has its value; a σ that a formula gave is one like the others.
+        self.best = np.where(np.isnan(best), self.state.log_std[0], best)
+        left = self.state.degrees_of_freedom
+        common = "std" in problem.unknown
+        self.left = max(left.sum() - len(self.names), 1.0) if common else np.inf
+        self.own_left = left if "agent_std" in problem.unknown else np.full(left.size, self.left)
+        self.drop = float(allowance(level, self.left))
+        self.scales = rough_scales(problem, self.best, list(range(len(self.names))))
+        self.covariance, self.curved = self._covariance()
+
+    def result(self, log_likelihood: float) -> ReplicateFit:
+        """Return all intervals."""
+        shared = {}
+        ends = [self._ends(k) for k in range(len(self.names))]
+        for name in dict.fromkeys(self.names):
+            at = [k for k, other in enumerate(self.names) if other == name]
+            shared[name] = self._shared(name, at, [ends[k] for k in at])
+        own, covariance = self._own(ends)
+        hidden = own.pop("hidden")
+        return ReplicateFit(shared | own, hidden, covariance, log_likelihood)
+
+    # Shared parameters.
+
+    def _covariance(self) -> tuple[Array, bool]:
+        """Return the inverse of minus the second derivative in all shared coordinates, and whether it is positive."""
+        size = len(self.names)
+        steps = 0.5 * self.scales
+        top, moves = self.problem.height(self.best), np.diag(steps).reshape(size, size)
+        up, down = ([self.problem.height(self.best + sign * move) for move in moves] for sign in (1, -1))
+        hessian = np.diag([a + b - 2 * top for a, b in zip(up, down, strict=True)]).reshape(size, size)
+        for i in range(size):
+            for j in range(i):
+                both = [self.problem.height(self.best + sign * (moves[i] + moves[j])) for sign in (1, -1)]
+                mixed = 0.5 * (sum(both) + 2 * top - up[i] - down[i] - up[j] - down[j])
+                hessian[i, j] = hessian[j, i] = mixed
+        information = -hessian / np.outer(steps, steps)
+        if not size:
+            return information, True
+        least = np.linalg.eigvalsh(information)[0] if np.isfinite(information).all() else -1.0
+        if least <= 0:
+            return np.full((size, size), np.inf), False
+        return np.asarray(np.linalg.inv(information), dtype=np.float64), True
+
+    def _ends(self, k: int) -> tuple[float, float]:
+        """Return the ends of a coordinate's interval; ∓∞ where the profile stays above within the search range."""
+        if k in self.doubtful:
+            return -np.inf, np.inf
+        scale, name = COORDINATES[self.names[k]], self.names[k]
+        others = [j for j in self.free if j != k]
+        pure = name == "std" and len(self.names) == 1
+        drop = float(allowance(self.level, self.left, scale=True)) if pure else self.drop
+        half = np.sqrt(2 * drop * self.covariance[k, k]) if self.curved else 1.0
+        return tuple(  # type: ignore[return-value]  # two of them
+            self._end(k, others, drop, side * float(np.clip(half, 1e-8, 3.0)), bound)
+            for side, bound in ((-1, scale.low), (1, scale.high))
+        )
+
+    def _end(self, k: int, others: list[int], drop: float, step: float, bound: float) -> float:
+        """Return where the profile in a coordinate has fallen by the drop, on the side of the first step."""
+        top = self.problem.height(self.best)
+        # Where the others go as this one moves, to first order.
+        drift = self.covariance[:, k] / self.covariance[k, k] if self.curved else np.zeros(len(self.names))
+        stuck: dict[float, bool] = {}
+
+        def excess(value: float) -> float:
+            z = self.best + (value - self.best[k]) * drift
+            z[k] = value
+            z = climbed(self.problem, self._within_range(z, k), others, self.scales)
+            stuck[value] = self._at_bound(z, others)
+            height = height_of(self.problem, z)
+            # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
+            return float(np.sqrt(max(2 * (top - height), 0.0)) - np.sqrt(2 * drop))
+
+        inner, below, outer = float(self.best[k]), -float(np.sqrt(2 * drop)), float(self.best[k]) + step
+        while (above := excess(_within(outer, bound, step))) <= 0:
+            if _within(outer, bound, step) == bound:
+                return float(np.sign(step) * np.inf)
+            inner, below, step = outer, above, 2 * step
+            outer = inner + step
+        end = zero_between(excess, (inner, below), (_within(outer, bound, step), above))
+        # If another coordinate would go on beyond its range, so would this one.
+        return float(np.sign(step) * np.inf) if stuck[end] else end
+
+    def _at_bound(self, z: Array, others: list[int]) -> bool:
+        of = [COORDINATES[self.names[j]] for j in others]
+        return any(min(z[j] - scale.low, scale.high - z[j]) < 1e-9 for j, scale in zip(others, of, strict=True))
+
+    def _within_range(self, z: Array, k: int) -> Array:
+        """Return the point with coordinates in their ranges, and log σ left to its formula unless it is the k-th."""
+        of = [COORDINATES[name] for name in self.names]
+        z = np.clip(z, [scale.low for scale in of], [scale.high for scale in of])
+        if self.problem.unknown.closed_form_std and self.names[k] != "std":
+            z[-1] = np.nan
+        return z
+
+    def _shared(self, name: str, at: list[int], ends: list[tuple[float, float]]) -> UnknownParameter:
+        """Return a shared parameter from its coordinates and their ends."""
+        scale = COORDINATES[name]
+        value = np.array([scale.back(self.best[k]) for k in at])
+        # The derivative of the parameter by its coordinate carries the standard error over.
+        slope = np.array([(scale.back(self.best[k] + 1e-6) - scale.back(self.best[k] - 1e-6)) / 2e-6 for k in at])
+        sure = np.array([k not in self.doubtful for k in at]) & self.curved
+        std = np.where(sure, np.abs(slope) * np.sqrt(self.covariance[at, at]), np.inf)
+        low = np.array([scale.limits[0] if np.isinf(a) else scale.back(a) for a, _ in ends])
+        high = np.array([scale.limits[1] if np.isinf(b) else scale.back(b) for _, b in ends])
+        # A lower end of 0 bounds a parameter that may be absent; the other ends of legal ranges bound nothing.
+        bounded = ((low > scale.limits[0]) | (low == 0)) & (high < scale.limits[1])
+        identified = bounded & sure
+        factor = _proportions(self.problem) if name == "std" else 1.0
+        return UnknownParameter(value * factor, std * factor, low * factor, high * factor, identified)
+
+    # What agents have for themselves.
+
+    def _own(self, ends: list[tuple[float, float]]) -> tuple[dict[str, UnknownParameter], Array]:
+        """Return the intervals of what agents have for themselves, by name, and the covariance of x̂₀."""
+        slopes = self._derivatives()
+        united = self._united(ends, slopes)
+        seen = self.problem.design.used.any(axis=0)
+        out = {}
+        for name, ends_of in united.items():
+            (low, high), (value, own) = ends_of, self._estimates(name)
+            with np.errstate(invalid="ignore"):
+                indirect = np.einsum("ia,ab,ib->i", slopes[name], self.covariance, slopes[name])
+                std = np.sqrt(own**2 + np.nan_to_num(indirect, nan=np.inf))
+            # A curvature at a point that is no estimate says nothing of what follows from it.
+            std = np.where(np.isfinite(value) & seen & (not self.doubtful), std, np.inf)
+            if name == "hidden":
+                low = np.where(value - low > _MAX_ERRORS * own, -np.inf, low)
+                high = np.where(high - value > _MAX_ERRORS * own, np.inf, high)
+                known = seen & ~self.problem.design.free
+                low, high, std = np.where(known, value, low), np.where(known, value, high), np.where(known, 0.0, std)
+            fine = seen & np.isfinite(low) & np.isfinite(high) & np.isfinite(std)
+            factor = _proportions(self.problem) if name == "agent_std" else 1.0
+            shown = np.where(seen, value, np.nan)
+            out[name] = UnknownParameter(shown * factor, std * factor, low * factor, high * factor, fine)
+        return out, self._opinion_covariance(slopes["hidden"])
+
+    def _estimates(self, name: str) -> tuple[Array, Array]:
+        """Return the agents' own estimates, and their standard errors at given shared parameters."""
+        state = self.state
+        if name == "agent_std":
+            std = np.exp(state.log_std)
+            return std, std / np.sqrt(2 * np.maximum(state.degrees_of_freedom, 1))
+        if name == "stubbornness":
+            curvature = np.maximum(self.problem.curvature(state), 1e-300)
+            return _inverse(state.w), _inverse(state.w) ** 2 / np.sqrt(curvature)
+        return state.opinions, np.sqrt(_opinion_variance(self.problem, state))
+
+    def _opinion_covariance(self, slopes: Array) -> Array:
+        own = _opinion_variance(self.problem, self.state)
+        inner = self.covariance if self.curved else np.zeros_like(self.covariance)
+        if own.size > limits.DENSE_LIMIT:
+            return np.asarray(own + np.einsum("ia,ab,ib->i", slopes, inner, slopes))
+        return np.asarray(np.diag(own) + slopes @ inner @ slopes.T)
+
+    def _derivatives(self) -> dict[str, Array]:
+        """Return the derivatives of agents' own estimates by the shared coordinates, (n, coordinates) each."""
+        columns: dict[str, list[Array]] = {"hidden": [], "agent_std": [], "stubbornness": []}
+        for k, step in enumerate(STEP * self.scales):
+            move = step * (np.arange(self.best.size) == k)
+            up, down = (self.problem.state(self.best + sign * move) for sign in (1, -1))
+            columns["hidden"].append((up.opinions - down.opinions) / (2 * step))
+            columns["agent_std"].append((np.exp(up.log_std) - np.exp(down.log_std)) / (2 * step))
+            with np.errstate(invalid="ignore"):
+                columns["stubbornness"].append((_inverse(up.w) - _inverse(down.w)) / (2 * step))
+        n = self.state.opinions.size
+        return {name: np.nan_to_num(np.array(of).reshape(-1, n).T) for name, of in columns.items()}
+
+    def _united(self, ends: list[tuple[float, float]], slopes: dict[str, Array]) -> dict[str, tuple[Array, Array]]:
+        """Return the unions of agents' own intervals over the shared coordinates."""
+        if len(self.free) == 1:
+            return self._along(self.free[0], *ends[self.free[0]])
+        own = self._own_ends(self.state, 0.0)
+        if not self.free:
+            return own
+        limits = [COORDINATES[name].limits for name in self.names]
+        unbounded = [bool(np.isinf(e).any() and np.isinf(of).any()) for e, of in zip(ends, limits, strict=True)]
+        unbounded = [far or k in self.doubtful for k, far in enumerate(unbounded)]
+        out = {}
+        # In several coordinates the union is that of their quadratic approximation, exact in the agents' own part.
+        for name, (low, high) in own.items():
+            centre, direct = self._estimates(name)
+            with np.errstate(invalid="ignore"):
+                indirect = 2 * self.drop * np.einsum("ia,ab,ib->i", slopes[name], self.covariance, slopes[name])
+                # What follows a parameter without an end has none either.
+                follows = (np.abs(slopes[name] * self.scales) > 1e-3 * direct[:, None])[:, unbounded].any(axis=1)
+                indirect = np.where(follows | np.isnan(indirect), np.inf, indirect)
+                below, above = (np.sqrt((end - centre) ** 2 + indirect) for end in (low, high))
+                ends_of = centre - below, centre + above
+            least = -np.inf if name == "hidden" else 0.0
+            out[name] = np.maximum(np.nan_to_num(ends_of[0], nan=least), least), np.nan_to_num(ends_of[1], nan=np.inf)
+        return out
+
+    def _along(self, k: int, low: float, high: float) -> dict[str, tuple[Array, Array]]:
+        """Return the unions along the profile of the only coordinate that no formula maximises."""
+        scale, top, middle = COORDINATES[self.names[k]], self.problem.height(self.best), self.best[k]
+        # Closer near the estimate, since an open profile goes far.
+        share = np.linspace(0, 1, _PATH // 2 + 1)[1:] ** 2
+        ends = max(low, scale.low), min(high, scale.high)
+        united: dict[str, tuple[Array, Array]] = self._own_ends(self.state, 0.0)
+        for value in np.concatenate([middle + share * (end - middle) for end in ends]):
+            z = self.best.copy()
+            z[k] = value
+            state = self.problem.state(self._within_range(z, k))
+            for name, (a, b) in self._own_ends(state, max(top - state.height, 0.0)).items():
+                united[name] = np.fmin(united[name][0], a), np.fmax(united[name][1], b)
+        return united
+
+    def _own_ends(self, state: ProfilePoint, lost: float) -> dict[str, tuple[Array, Array]]:
+        """Return the intervals of agents' own quantities at a state whose height has lost some of the allowance."""
+        left = np.maximum(allowance(self.level, self.own_left) - lost, 0.0)
+        information = np.where(state.of.information > 0, state.of.information, np.nan)
+        if "stubbornness" in self.problem.unknown:
+            return _stubborn_ends(self.problem, state, left, information)
+        if "agent_std" in self.problem.unknown:
+            nu, squares = state.degrees_of_freedom, state.squares
+        else:
+            nu, squares = np.asarray(state.degrees_of_freedom.sum()), np.asarray(state.squares.sum())
+        if {"std", "agent_std"} & set(self.problem.unknown.names):
+            half = np.sqrt(squares * np.expm1(2 * left / (nu + 1)) / information)
+        else:
+            half = np.sqrt(2 * left / information) * np.exp(state.log_std)
+        # Nothing is known of an opinion about which there is no information.
+        half = np.where(np.isnan(information), np.inf, half)
+        out = {"hidden": (state.opinions - half, state.opinions + half)}
+        if "agent_std" in self.problem.unknown:
+            drop = np.maximum(allowance(self.level, self.own_left, scale=True) - lost, 0.0)
+            out["agent_std"] = _scale_ends(np.exp(state.log_std), np.maximum(nu, 1e-300), drop)
+        return out
+
+
+def _within(value: float, bound: float, step: float) -> float:
+    return min(value, bound) if step > 0 else max(value, bound)
+
+
+def _inverse(w: Array) -> Array:
+    """Return s = 1/w; w = 0 means that the outputs show no sign of an agent's neighbours."""
+    return np.asarray(np.divide(1.0, w, out=np.full(w.shape, np.inf), where=w > 0))
+
+
+def _proportions(problem: ProfileLikelihood) -> Any:
+    """Return the std of agents relative to their mean, 1 where all have the same."""
+    noise, n = problem.unknown.model.noise, problem.unknown.model.n
+    return noise.deviations(n) / noise.deviations(n).mean() if np.ndim(noise.std) else 1.0
+
+
+def _opinion_variance(problem: ProfileLikelihood, state: ProfilePoint) -> Array:
+    """Return the variance of each x̂₀ at given shared parameters."""
+    information = state.of.information
+    own = np.divide(np.exp(2 * state.log_std), information, out=np.zeros(information.size), where=information > 0)
+    if "stubbornness" in problem.unknown:
+        own = own + state.of.pull**2 / np.maximum(problem.curvature(state), 1e-300)
+    return np.asarray(own)
+
+
+def _bisected(drop: Callable[[Array], Array], inner: Array, outer: Array, wanted: Array) -> Array:
+    """Return where a function that increases from inner to outer reaches the wanted values, element by element."""
+    for _ in range(50):
+        middle = (inner + outer) / 2
+        below = drop(middle) < wanted
+        inner, outer = np.where(below, middle, inner), np.where(below, outer, middle)
+    return (inner + outer) / 2
+
+
+def _scale_ends(centre: Array, nu: Array, drop: Array) -> tuple[Array, Array]:
+    """Return where ν(log r + ½(r⁻² − 1)) reaches the drop, as centre · r."""
+    ratio = drop / nu
+
+    def fallen(x: Array) -> Array:
+        return np.asarray(x + 0.5 * np.expm1(-2 * x))
+
+    low = _bisected(lambda x: fallen(-x), np.zeros_like(ratio), 0.5 * np.log1p(2 * ratio + 2 * np.sqrt(ratio)), ratio)
+    high = _bisected(fallen, np.zeros_like(ratio), ratio + 0.5 + np.sqrt(ratio), ratio)
+    return centre * np.exp(-low), centre * np.exp(high)
+
+
+def _stubborn_ends(
+    problem: ProfileLikelihood, state: ProfilePoint, left: Array, information: Array
+) -> dict[str, tuple[Array, Array]]:
+    """Return the intervals of s = 1/w and, united over w, of x₀."""
+    weight, precision = problem.weights(state.of), np.exp(-2 * state.log_std)
+    A, B, C = state.of.forms
+
+    def height(w: Array) -> Array:
+        jacobian = (weight * np.log1p(state.of.slope * w)).sum(axis=0)
+        return np.asarray(jacobian - 0.5 * precision * (A + 2 * B * w + C * w**2))
+
+    top = height(state.w)
+
+    def fallen(w: Array) -> Array:
+        return top - height(w)
+
+    curvature = problem.curvature(state)
+    nothing, outer = np.zeros_like(state.w), 2 * state.w + 1 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
+    # The logarithm of the Jacobian grows more slowly than the squares, so doubling ends.
+    for _ in range(200):
+        # Agents that are not fitted have a flat likelihood.
+        short = (fallen(outer) < left) & (curvature > 0)
+        if not short.any():
+            break
+        outer = np.where(short, 2 * outer, outer)
+    low = np.where(fallen(nothing) <= left, 0.0, _bisected(fallen, state.w, nothing, left))
+    high = _bisected(fallen, state.w, outer, left)
+    ends = np.full(low.shape, np.inf), np.full(low.shape, -np.inf)
+    for share in np.linspace(0, 1, _GRID):
+        w = low + share * (high - low)
+        half = np.sqrt(2 * np.maximum(left - fallen(w), 0.0) / (information * precision))
+        at = state.of.base + state.of.pull * w
+        ends = np.fmin(ends[0], at - half), np.fmax(ends[1], at + half)
+    return {"hidden": ends, "stubbornness": (_inverse(high), _inverse(low))}

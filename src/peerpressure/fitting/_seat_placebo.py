@@ -1,0 +1,150 @@
+"""The placebo: people keep what they said and swap their seats, so nobody can respond to what a shuffled seat shows.
+
+If nobody responds, whole histories of people are exchangeable over the seats of a stratum, whatever the distribution
+of their answers. The own law is fitted once, without any network; for each shuffle, only what was seen is computed
+again. The test is exact where seats were dealt by chance, and approximately right where friends are alike, because its
+statistic is studentised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+import numpy as np
+from scipy import sparse
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.fitting._groups import Codes, GroupPanel
+from peerpressure.fitting._weights import WeightFit, mean_seen
+from peerpressure.progress import check_cancelled
+from peerpressure.step import Array
+
+NUMBERS_AT_ONCE: Final = 2_000_000  # of one array over people and shuffles
+_TINY = 1e-9
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shuffles:
+    """A statistic, and what it is where seats are shuffled.
+
+    Attributes
+    ----------
+    statistic : float
+        Its value on the seats as they were, in standard errors.
+    shuffled : array, (R,)
+        Its values among shuffled seats.
+    two_sided : bool
+        Whether small values count as much as large ones.
+    """
+
+    statistic: float
+    shuffled: Array
+    two_sided: bool = False
+
+    @property
+    def p_value(self) -> float:
+        """The share of shuffles, the true one included, with a statistic at least as extreme."""
+        margin = _TINY * abs(self.statistic)
+        above = int((self.shuffled >= self.statistic - margin).sum())
+        if self.two_sided:
+            above = 2 * min(above, int((self.shuffled <= self.statistic + margin).sum()))
+        return min((1 + above) / (1 + self.shuffled.size), 1.0)
+
+
+def check_permutations(permutations: object, seed: object) -> None:
+    """Raise if a number of shuffles or a seed is none."""
+    if isinstance(permutations, bool) or not isinstance(permutations, int | np.integer) or permutations < 19:
+        rule, remedy = "permutations must be a whole number of 19 or more", "999 give p-values to a thousandth"
+        raise InvalidInputError(message(rule, got=repr(permutations), remedy=remedy))
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidInputError(message("seed must be a whole number of 0 or more", got=repr(seed), remedy="use 0"))
+
+
+def seat_placebo(panel: GroupPanel, permutations: int, seed: int) -> Shuffles:
+    """Return the score of the weight at 0, studentised, on the true and on shuffled seats."""
+    # An own law that does not know who saw what.
+    null = WeightFit(replace(panel, first="before"), "none", student=True, bounded=False)
+    truth = float(_scores(panel, null, np.arange(panel.n)[:, None])[0])
+    if abs(truth) < _TINY:
+        return Shuffles(0.0, np.zeros(permutations))
+    return Shuffles(truth, _over_shuffles(panel, permutations, seed, lambda seats: _scores(panel, null, seats)))
+
+
+def balance_placebo(panel: GroupPanel, permutations: int, seed: int) -> Shuffles | None:
+    """Return the correlation of first answers with what was seen first, which chance alone leaves near 0."""
+    if panel.saw_the_same or not (np.isfinite(panel.seen[1]) & panel.answered[0]).sum() > 2:
+        return None
+    first = panel.answers[0]
+
+    def correlations(seats: Codes) -> Array:
+        seen = panel.exposure.shuffled(seats)[1]
+        there = np.isfinite(seen) & np.isfinite(first)[:, None]
+        # Within strata: questions differ in their answers.
+        own = _centred(panel, np.where(there, first[:, None], 0.0), there)
+        shown = _centred(panel, np.where(there, seen, 0.0), there)
+        scale = np.sqrt(np.square(own).sum(axis=0) * np.square(shown).sum(axis=0))
+        return np.asarray(np.divide((own * shown).sum(axis=0), scale, out=np.zeros(scale.shape), where=scale > 1e-300))
+
+    truth = float(correlations(np.arange(panel.n)[:, None])[0])
+    return Shuffles(truth, _over_shuffles(panel, permutations, seed + 1, correlations), two_sided=True)
+
+
+def _over_shuffles(panel: GroupPanel, permutations: int, seed: int, statistic: Callable[[Codes], Array]) -> Array:
+    rng = np.random.default_rng(seed)
+    members = [np.flatnonzero(panel.stratum == code) for code in np.unique(panel.stratum)]
+    at_once = max(1, min(permutations, NUMBERS_AT_ONCE // max(panel.n, 1)))
+    parts = []
+    for begin in range(0, permutations, at_once):
+        check_cancelled()
+        seats = np.tile(np.arange(panel.n)[:, None], (1, min(at_once, permutations - begin)))
+        for people in members:
+            seats[people] = rng.permuted(seats[people], axis=0)
+        parts.append(statistic(seats))
+    return np.concatenate(parts)
+
+
+def _centred(panel: GroupPanel, values: Array, there: Array) -> Array:
+    one = sparse.csr_array((np.ones(panel.n), (panel.stratum, np.arange(panel.n))))
+    means = (one @ values) / np.maximum(one @ there.astype(np.float64), 1)
+    return np.where(there, values - means[panel.stratum], 0.0)
+
+
+def _scores(panel: GroupPanel, null: WeightFit, seats: Codes) -> Array:
+    """Return the studentised scores for a positive weight, one for each column of seats."""
+    seen = panel.exposure.shuffled(seats)
+    saw = np.isfinite(seen)
+    scores = np.zeros(seats.shape)
+    for one in null.fits:
+        t, people = one.row.t, one.row.people
+        now, there = seen[t, people], saw[t, people]
+        if panel.first == "before":
+            pull = one.projection.distinct(np.where(there, now - one.predicted[:, None], 0.0))
+        elif t == 1:
+            continue  # what is seen first and its mean are the same
+        else:
+            mean = mean_seen(seen[1 : t + 1, people], saw[1 : t + 1, people])[..., 0]
+            pull = one.projection.distinct(np.where(there, now - mean, 0.0))
+            pull = _without(pull, one.projection.distinct(mean), one.weight)
+        scores[people] += pull * (one.weight * one.residual)[:, None]
+    total = scores.sum(axis=0)
+    # Clusters belong to seats; without them every person is one.
+    parts = _by_cluster(panel, scores, seats) if panel.has_clusters else scores
+    variance = np.square(parts).sum(axis=0)
+    enough = variance > 1e-20 * max(float(np.square(scores).sum(axis=0).max()), 1e-300)
+    return np.where(enough, total / np.sqrt(np.maximum(variance, 1e-300)), 0.0)
+
+
+def _without(values: Array, other: Array, weight: Array) -> Array:
+    """Return columns of values with the column of the other in the same place taken out."""
+    norm = np.maximum((other**2 * weight[:, None]).sum(axis=0), 1e-300)
+    return np.asarray(values - other * ((other * values * weight[:, None]).sum(axis=0) / norm))
+
+
+def _by_cluster(panel: GroupPanel, scores: Array, seats: Codes) -> Array:
+    on_seats = np.empty_like(scores)
+    np.put_along_axis(on_seats, seats, scores, axis=0)
+    clusters = sparse.csr_array((np.ones(panel.n), (panel.cluster, np.arange(panel.n))))
+    return np.asarray(clusters @ on_seats)

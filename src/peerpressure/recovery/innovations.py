@@ -1,0 +1,681 @@
+"""The best linear observer of complete outputs: invert every update, then average.
+
+With every output known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = p_t x₀ + ε_t,
+whose best average is known in closed form (see ``least_squares``). Its information about x₀ is the same for every run,
+and therefore known before one is observed:
+
+    J = i·D + weight·Bᵀ D B,   D = diag(1/std²),
+
+with i the information of the averages at unit std. The second term belongs to the first step if y₀ = x₀ is not
+observed: y_1/g_1 = F x₀ + ε_1 with F = S⁻¹(S + ρ₁A), for x₀ enters through the agent itself and through its neighbours'
+start. Given the next ε, what is left of ε_1 is independent of all later noise, so the first step is one more row
+B x₀ = r + noise of variance std²·(1 − φ²). Equations without noise are not part of J but exact rows next to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
+from peerpressure.model import Model
+from peerpressure.noise import Custom, Gaussian, Noise
+from peerpressure.recovery import limits
+from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
+from peerpressure.recovery._kalman import kalman, last_step
+from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.digits import rounding_remedy
+from peerpressure.recovery.estimate import Covariance, Estimate, estimate_from
+from peerpressure.recovery.least_squares import (
+    SymmetricOperator,
+    TimeWeights,
+    Whitening,
+    conjugate_gradients,
+    identify,
+    innovation_std,
+    separate_noise,
+    solve,
+    time_weights,
+)
+from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
+from peerpressure.recovery.observation import Outputs
+from peerpressure.schedules import Constant
+from peerpressure.statespace import System, initial_state, retained, transitions
+from peerpressure.statespace.systems import is_invertible, shows_start
+from peerpressure.step import Array, Update, product
+
+# Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
+#
+# If hidden opinions adapt, x_t = π_{t−1} x₀ + k_{t−1}: the part k that an agent has adopted follows from its own
+# outputs and is subtracted, which leaves the agent's own series r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Inverted:
+    """The series r_t of complete outputs, averaged as they came.
+
+    ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` that determine its variance; ``first`` is
+    y_1/g_1 and ``following`` the first r_t, needed only where the start is not known.
+    """
+
+    weights: TimeWeights
+    mean: Array
+    first: Array | None
+    following: Array | None
+
+
+def _least_gain(update: Update) -> float:
+    """Return the least gain of agents who do not keep their public opinions, 0 where all do."""
+    gain = update.gain if update.kept is None else update.gain[update.kept == 0]
+    return float(gain.min()) if gain.size else 0.0
+
+
+def invertible_steps(model: Model, last: int) -> NDArray[np.int64]:
+    """Return the steps at which every opinion can be read in double precision that is not a kept one."""
+    # The gain falls as peer pressure grows; below 1e-10, dividing by it leaves no significant digits of ξ_t.
+    times = range(1, last + 1)
+    gains = zip(times, map(_least_gain, model.updates(times)), strict=True)
+    return np.array([t for t, least in gains if least >= NEGLIGIBLE], dtype=np.int64)
+
+
+def weights_of(model: Model, steps: NDArray[np.int64]) -> TimeWeights:
+    """Return how to average the r_t of the invertible steps; of the first only if the start is known."""
+    # Inverting step 1 needs y_0. If y_0 = x₀ is hidden, step 1 becomes a separate row that involves neighbours.
+    times = steps[steps > 1] if initial_state(model).starts_from_hidden else steps
+    share = retained(model, int(times.max(initial=1)) - 1)[times - 1]
+    if model.keeps and times.size:
+        # What is kept tells nothing: x₀ has no share in it.
+        share = share * np.array([model.update(int(t)).gain > 0 for t in times])
+    return time_weights(model.noise, times, share)
+
+
+def invert(model: Model, data: Outputs) -> Inverted:
+    """Return the averaged r_t of complete outputs; raise an error for outputs that the noise cannot produce."""
+    steps = invertible_steps(model, data.seen.last)
+    weights = weights_of(model, steps)
+    bounds = Bounds(model, data)
+    total = np.zeros((model.n, data.values.shape[0]))
+    # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
+    shift, following = np.zeros_like(total), None
+    rows = {int(t): row for row, t in enumerate(weights.times)}
+    for t, series, error in _own_series(model, data, rows):
+        row = rows[t]
+        share = weights.share[row][:, None]
+        if following is None:
+            following = series
+            shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
+        # Averaged about the first r, because a large x₀ would cancel the digits of small noise.
+        total += weights.weights[row][:, None] * (series - share * shift)
+        bounds.update(t, series, error, share)
+    invertible_first = initial_state(model).starts_from_hidden and 1 in steps
+    first = _quotient(data.at(0).T, model.update(1).gain) if invertible_first else None
+    shown, mean = shows_start(model), shift + total
+    if shown.any():
+        mean[shown] = data.at(0).T[shown]
+    return Inverted(weights, mean, first, following)
+
+
+def _quotient(values: Array, gain: Array) -> Array:
+    """Return values (n, replicates) over the gain, 0 where that is 0."""
+    each = gain[:, None]
+    return np.divide(values, each, out=np.zeros(values.shape), where=each > 0)
+
+
+def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
+    """Yield step, r_t (n, replicates) and the size of its rounding error."""
+    precision = float(np.finfo(data.values.dtype).eps)
+    adapts = model.layout.has_hidden
+    # NaN if y₀ = x₀ is unknown, which step 1 alone would read.
+    public = _start(model, data)
+    adopted = np.zeros_like(public)
+    for t, update in enumerate(model.updates(range(1, data.seen.last + 1)), start=1):
+        before, public = public, np.ascontiguousarray(data.at(t - 1).T)
+        if t in rows:
+            # A sparse matrix times a vector is faster than times a matrix of one column.
+            one = before[:, 0] if before.shape[1] == 1 else before
+            coupled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
+            # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
+            error = INVERTED_DIGITS * precision * (1 + float(np.abs(public).max())) / _least_gain(update)
+            preferred = _quotient(public - coupled, update.gain)
+            yield t, preferred - adopted if adapts else preferred, error
+        if t > 1 or not initial_state(model).starts_from_hidden:
+            _check_kept(model, update, t, before, public, INVERTED_DIGITS * precision)
+        # In every step, also in those that cannot be inverted: the adopted part depends on all outputs so far.
+        adopted = update.adapt(adopted, public)
+
+
+def _check_kept(model: Model, update: Update, t: int, before: Array, public: Array, rounding: float) -> None:
+    """Raise an error where an agent who keeps its public opinion shows another one."""
+    if update.kept is None:
+        return
+    same = np.abs(public - before) <= rounding * (1 + np.abs(public).max())
+    bad = np.flatnonzero((update.kept > 0) & ~np.all(same, axis=1))
+    if bad.size:
+        rule = "agents without neighbours must show what they showed before, as isolated='keep' says"
+        got = f"another value of agent {model.network.labels[bad[0]]!r} at step {t}"
+        remedy = "use isolated='own' if they express their own opinions, or check the network against the run"
+        raise ContradictionError(message(rule, got=got, remedy=remedy))
+
+
+def adopted_part(model: Model, data: Outputs) -> Array:
+    """Return k of the last observed step from complete outputs, (replicates, agents)."""
+    adopted = np.zeros((model.n, data.values.shape[0]))
+    for row, t in enumerate(data.seen.times):
+        adopted = model.update(int(t)).adapt(adopted, data.at(row).T)
+    return np.asarray(adopted.T)
+
+
+def check_complete(data: Outputs) -> None:
+    """Raise an error where the update cannot be inverted, saying which outputs are missing."""
+    if data.complete:
+        return
+    seen = data.seen
+    if not seen.everyone:
+        got = f"{seen.agents.size} of {seen.n}"
+        rule = "inverting the update needs the outputs of all agents"
+    elif seen.rounding:
+        rule, got = "inverting the update needs exact outputs", f"outputs rounded to {seen.rounding:g}"
+    elif not seen.uninterrupted:
+        rule = "inverting the update needs every step from 1 on"
+        got = f"{seen.times.size} steps from {seen.times[0]} to {seen.last}" if seen.times.size else "no step"
+    else:
+        rule, got = "inverting the update needs every output", f"{int((~data.present).sum())} missing ones"
+    remedy = "use method='kalman', 'gls' or 'ols', which can do without"
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+# Whether the model can have made the outputs at all.
+
+
+@final
+class Bounds:
+    """Where each x₀ must lie, given r_t = p_t x₀ + ε_t and noise with bounded support; filled step by step.
+
+    Frozen noise of constant size leaves the r_t of constant opinions unchanged, and is checked in the same way.
+    """
+
+    def __init__(self, model: Model, data: Outputs) -> None:
+        self._model, self._data = model, data
+        noise = model.noise
+        # Then r_t is the same at all steps, so bounds of width 0 around the first one must contain all others.
+        constant = noise.is_frozen and isinstance(noise.time_scale, Constant) and not model.layout.has_hidden
+        self._support = (0.0, 0.0) if constant or noise.is_zero else support(noise)
+        self._low: Array | None = None
+        self._high: Array | None = None
+
+    def update(self, step: int, series: Array, error: float, share: Array) -> None:
+        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); raise an error if no x₀ is left."""
+        lower, upper = self._support
+        # Noise of unbounded support can produce any outputs.
+        if np.isinf(lower) and np.isinf(upper):
+            return
+        noise = self._model.noise
+        size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # np.where avoids 0 · ∞ = NaN for agents without noise under a law with one infinite end.
+            low = (series - np.where(size > 0, size * upper, 0.0) - error) / share
+            high = (series - np.where(size > 0, size * lower, 0.0) + error) / share
+        # If hardly anything of x₀ is retained, dividing by the share would turn rounding errors into bounds.
+        blind = np.broadcast_to(share < NEGLIGIBLE, low.shape)
+        low, high = np.where(blind, -np.inf, low), np.where(blind, np.inf, high)
+        self._low = low if self._low is None else np.maximum(self._low, low)
+        self._high = high if self._high is None else np.minimum(self._high, high)
+        bad = np.argwhere(self._low > self._high)
+        if bad.size:
+            agent = self._model.network.labels[bad[0][0]]
+            rule = f"outputs must be ones that the model can show ({noise})"
+            got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
+            remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
+            raise ContradictionError(message(rule, got=got, remedy=rounding_remedy(self._data, remedy)))
+
+
+def support(noise: Noise) -> tuple[float, float]:
+    """Return a least and a largest value of the unit noise, ±∞ if it has none."""
+    # The usual law needs no statistics of SciPy, which take a third of a second to load.
+    if isinstance(noise, Gaussian):
+        return -math.inf, math.inf
+    ends = np.array(noise.unit().support(), dtype=np.float64)
+    if isinstance(noise, Custom):
+        ends = noise.standardise(ends)
+    phi = abs(noise.autocorrelation)
+    if 0 < phi < 1:
+        # |u_t| ≤ M √(1−φ²) Σ |φ|^k: draws that are carried over add up.
+        ends = np.array([-1.0, 1.0]) * np.abs(ends).max() * np.sqrt((1 + phi) / (1 - phi))
+    return float(ends[0]), float(ends[1])
+
+
+# Inversion wherever an agent and its neighbours are observed, for likelihoods of partial outputs.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ObservedSteps:
+    """Pairs of outputs in which an agent and all its neighbours of the step before are observed.
+
+    ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``adopted`` k_{t−1}, all 0 where
+    ``present`` (T, n) is False; ``degrees`` and ``share`` (T, n) are the sums of A_t, and π_{t−1}.
+    """
+
+    times: NDArray[np.int64]
+    public: Array
+    around: Array
+    adopted: Array
+    degrees: Array
+    share: Array
+    present: NDArray[np.bool_]
+
+
+def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
+    """Return all pairs of outputs in which the step of an agent is observed from beginning to end."""
+    if data.seen.rounding:
+        rule = "a likelihood needs exact outputs"
+        remedy = "use method='kalman', which knows of rounding"
+        raise InvalidInputError(message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy))
+    known = _known(model, data)
+    times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)
+    shape, replicates = (times.size, model.n), len(data.known)
+    updates = {int(t): model.update(int(t)) for t in times}
+    public = np.array([known[t] for t in updates]).reshape(*shape, replicates)
+    around = np.array([product(update.adjacency, known[t - 1]) for t, update in updates.items()]).reshape(public.shape)
+    adopted = _adopted(model, known, times, public.shape)
+    gains = np.array([update.gain for update in updates.values()]).reshape(shape)
+    share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
+    # A product with a sparse matrix is NaN exactly where a neighbour is; with a dense one, 0 · NaN would spread to all.
+    present = np.isfinite((public + around + adopted)[:, :, 0]) & (gains * share >= NEGLIGIBLE)
+    # Zeros instead of NaN from here on, since sums with weight 0 follow.
+    hidden = ~present[:, :, None]
+    y, a, k = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, adopted))
+    degrees = np.array([model.degrees_at(t) for t in updates]).reshape(shape)
+    return ObservedSteps(times, y, a, k, degrees, share, present)
+
+
+def own_series(model: Model, seen: ObservedSteps) -> Array:
+    """Return r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t, (replicates, T, n), 0 where it cannot be known."""
+    out = np.zeros_like(seen.public)
+    for row, t in enumerate(seen.times):
+        update = model.update(int(t))
+        own = seen.public[:, row] - update.coupling_scale * seen.around[:, row]
+        # Not present are, among others, steps in which an agent keeps its public opinion, with a gain of 0.
+        preferred = np.divide(own, update.gain, out=np.zeros_like(own), where=seen.present[row])
+        out[:, row] = np.where(seen.present[row], preferred - seen.adopted[:, row], 0.0)
+    return out
+
+
+def _adopted(model: Model, known: Mapping[int, Array], times: NDArray[np.int64], shape: tuple[int, ...]) -> Array:
+    """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not observed."""
+    if not model.layout.has_hidden:
+        return np.broadcast_to(0.0, shape)
+    out, rows = np.empty(shape), {int(t): row for row, t in enumerate(times)}
+    adopted, unseen = np.zeros(shape[1:]), np.full(shape[1:], np.nan)
+    for t in range(1, int(times.max(initial=0)) + 1):
+        if t in rows:
+            out[rows[t]] = adopted
+        update = model.update(t)
+        rate = update.adaptation_rate
+        if rate is not None:
+            # Agents with rate 0 adopt nothing; without the condition 0 · NaN would mark them unknown.
+            adopted = np.where(rate[:, None] > 0, update.adapt(adopted, known.get(t, unseen)), adopted)
+    return out
+
+
+def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Array:
+    """Return the public opinions one step before each of the times, (replicates, T, n), NaN where not observed."""
+    known = _known(model, data)
+    states = np.array([known[int(t) - 1] for t in times]).reshape(times.size, model.n, len(data.known))
+    return np.moveaxis(states, 2, 0)
+
+
+def _known(model: Model, data: Outputs) -> dict[int, Array]:
+    """Return the public opinions (n, replicates) of step 0 and of all observed steps."""
+    # NaN marks unknown entries throughout: arithmetic propagates what cannot be computed.
+    return {0: _start(model, data)} | {int(t): _everyone(model, data, row) for row, t in enumerate(data.seen.times)}
+
+
+def _start(model: Model, data: Outputs) -> Array:
+    """Return y₀, (n, replicates), NaN where it is not known."""
+    if initial_state(model).starts_from_hidden:
+        return np.asarray(data.known.T)
+    return np.repeat(model.start_state[:, None], data.known.shape[0], axis=1)
+
+
+def _everyone(model: Model, data: Outputs, row: int) -> Array:
+    state = np.full((model.n, data.known.shape[0]), np.nan)
+    state[data.seen.agents] = data.at(row).T
+    return state
+
+
+# The estimate: the best average of each agent's own series.
+
+NAME = "innovations"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StartRow:
+    """The row B = first · F − later · p, with ``weight`` 1/(1 − φ²) for unit deviation, infinite if it is exact."""
+
+    matrix: sparse.csr_array
+    first: float
+    later: float
+    weight: float
+
+    def observed(self, first: Array, later: Array | None) -> Array:
+        """Return r of shape (n, replicates) from y_1/g_1 and the first r_t that follows."""
+        # The covariance of AR(1) noise is the same in reversed time, so ε_1 is whitened against the next used ε instead
+        # of a previous one.
+        return self.first * first - (self.later * later if later is not None else 0.0)
+
+    def apply(self, precision: Array, columns: Array) -> Array:
+        """Return weight · Bᵀ diag(precision) B applied to columns (n, b)."""
+        # Never formed as a matrix: BᵀDB joins neighbours of neighbours and can be dense where B is sparse.
+        return np.asarray(self.weight * (self.matrix.T @ (precision[:, None] * (self.matrix @ columns))))
+
+    def diagonal(self, precision: Array) -> Array:
+        """Return the diagonal of weight · Bᵀ diag(precision) B."""
+        return np.asarray(self.weight * (self.matrix.multiply(self.matrix).T @ precision))
+
+
+def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
+    """Return the row of the first step; ``later_step`` is the next one used, if any, and ``share`` (·,) its p."""
+    update = model.update(1)
+    # The next used step need not be 2, because steps with a tiny gain are skipped; the link is φ to the gap.
+    whitening = Whitening.of(model.noise, np.array([1] if later_step is None else [1, later_step]))
+    scale, phi = whitening.scale[0], whitening.link[-1]
+    if scale == 0:
+        first, later, weight = 1.0, 0.0, np.inf
+    else:
+        first = 1 / scale
+        # If the later step has no noise, its equation is exact and has no ε to condition on.
+        later = phi / whitening.scale[-1] if whitening.scale[-1] else 0.0
+        # Frozen noise cancels completely between the two steps, which leaves an exact equation.
+        weight = innovation_std(phi) ** -2.0 if abs(phi) < 1 else np.inf
+    # Agents who keep their public opinions have no such row.
+    active = update.gain > 0
+    pull = np.divide(update.coupling_scale, update.gain, out=np.zeros(model.n), where=active)
+    both = (
+        sparse.diags_array(np.where(active, first - later * share, 0.0))
+        + sparse.diags_array(first * pull) @ update.adjacency
+    )
+    return StartRow(sparse.csr_array(both), float(first), float(later), float(weight))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Complete:
+    """The information about x₀ in complete outputs; ``weights`` average each agent's own series."""
+
+    model: Model
+    weights: TimeWeights
+    row: StartRow | None
+
+    @cached_property
+    def information(self) -> Array:
+        """The information in each agent's own series at unit std, (n,); infinite if it reveals x₀."""
+        noiseless = np.where(self.weights.legible, np.inf, 0.0)
+        # With std 0, the information at unit std does not matter: any retained share of x₀ is read exactly.
+        own = noiseless if self.model.noise.is_zero else self.weights.information
+        return np.where(shows_start(self.model), np.inf, own)
+
+    @cached_property
+    def precision(self) -> Array:
+        """1/std² of each agent, and 0 for those without noise, whose facts are exact; (n,)."""
+        std = self.model.noise.deviations(self.model.n)
+        # 0 instead of ∞ takes exact equations out of J, where ∞ would produce NaN; they are treated as constraints.
+        return np.divide(1.0, std**2, out=np.zeros(self.model.n), where=std > 0)
+
+    @cached_property
+    def own(self) -> Array:
+        """The information of each agent's own series, i/std², 0 where it is exact or has none; (n,)."""
+        # ∞ · 0 would be NaN, hence the where before the product.
+        return np.where(self.revealed, 0.0, self.information) * self.precision
+
+    @property
+    def revealed(self) -> NDArray[np.bool_]:
+        """Agents whose own series reveals x₀, (n,)."""
+        return np.isinf(self.information)
+
+    @property
+    def noiseless(self) -> NDArray[np.bool_]:
+        """Which agents have no noise, (n,)."""
+        return np.asarray(self.precision == 0)
+
+    @property
+    def separate(self) -> bool:
+        """Whether each agent's estimate comes from its own series only."""
+        # Only the row of the first step couples agents; if every x₀ is known exactly, it adds nothing.
+        return self.row is None or bool(self.revealed.all())
+
+    @property
+    def variance(self) -> Array:
+        """The error variance of each agent's own average, where outputs are ``separate``; (n,)."""
+        std = self.model.noise.deviations(self.model.n)
+        # The two limits that the division below leaves out: exact (0) and not identified (∞).
+        other = np.where(self.information > 0, 0.0, np.inf)
+        noisy = (self.information > 0) & ~self.revealed
+        return np.divide(std**2, self.information, out=other, where=noisy)
+
+    @property
+    def has_exact_rows(self) -> bool:
+        """Whether some fact about x₀ is free of noise."""
+        exact = self.noiseless | self.revealed
+        return bool(exact.any()) or (self.row is not None and np.isinf(self.row.weight))
+
+    @property
+    def determines_all(self) -> bool:
+        """Whether every agent's own series has information about its x₀; False is no answer."""
+        return bool((self.own > NEGLIGIBLE * self.own.max()).all())
+
+    def diagonal(self) -> Array:
+        """Return the diagonal of J, (n,)."""
+        return self.own + self.row.diagonal(self.precision) if self._row_is_noisy() and self.row else self.own
+
+    def preconditioner(self) -> Array:
+        """Return the diagonal of J, (n,), and 1 where it is 0."""
+        diagonal = self.diagonal()
+        return np.where(diagonal > 0, diagonal, 1.0)
+
+    def apply(self, columns: Array) -> Array:
+        """Return J applied to columns, (n, b)."""
+        own = self.own[:, None] * columns
+        return own + self.row.apply(self.precision, columns) if self._row_is_noisy() and self.row else own
+
+    def exact_rows(self) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+        """Return exact rows (m, n): of agents who are revealed, then of the first step, and the agents of either."""
+        noiseless = np.flatnonzero(self.noiseless)
+        own = np.flatnonzero((self.noiseless & self.weights.legible) | self.revealed)
+        # With frozen noise the first-step row is exact for all agents, otherwise only for those without noise.
+        first = noiseless[:0] if self.row is None else (noiseless if self._row_is_noisy() else np.arange(self.model.n))
+        units = np.zeros((own.size, self.model.n))
+        units[np.arange(own.size), own] = 1.0
+        rows = units if self.row is None else np.concatenate([units, self.row.matrix[first].toarray()])
+        return rows, own, first
+
+    def _row_is_noisy(self) -> bool:
+        return self.row is not None and np.isfinite(self.row.weight)
+
+
+def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complete:
+    """Return the information in complete outputs; ``first_step`` if step 1 can be inverted but the start not known."""
+    later, share = (int(weights.times[0]), weights.share[0]) if weights.times.size else (None, np.ones(1))
+    return Complete(model, weights, start_row(model, later, share) if first_step else None)
+
+
+def check_dense(problem: Complete, prior: Prior | None) -> None:
+    """Raise an error where a dense matrix of too many agents is needed."""
+    n = problem.model.n
+    if n <= limits.DENSE_LIMIT or not (problem.has_exact_rows or (prior is not None and not prior.is_diagonal)):
+        return
+    what = "a correlated prior" if not problem.has_exact_rows else "agents or steps free of noise and an unseen start"
+    rule = f"{what} can be dealt with for at most {limits.DENSE_LIMIT} agents"
+    raise TooLargeError(message(rule, got=n, remedy="give the model its start, or use a prior of variances"))
+
+
+def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+    """Return the best linear unbiased estimate from complete outputs, or its posterior under a Gaussian prior.
+
+    ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
+    hidden and not observed, ξ_1 is not known, and the first step enters as y_1/g_1 = S⁻¹(S + ρ₁A) x₀ + ε_1. Opinions
+    that adapt leave ξ_t = π_{t−1} x₀ + k_{t−1} + ε_t, where k is known: then x̂ = Σ w_t (ξ_t − k_{t−1}) with
+    w = K⁻¹π/(πᵀK⁻¹π), and the variance std²/(πᵀK⁻¹π) stays above a bound if Σ π² has one.
+    """
+    check_complete(data)
+    model = system.model
+    if system.is_continuous:
+        return estimate_of(model, data, NAME, gathered(system, data, prior))
+    if not is_invertible(model):
+        return replace(kalman(model, data, prior), method=NAME)
+    inverted = invert(model, data)
+    problem = complete(model, inverted.weights, first_step=inverted.first is not None)
+    # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
+    if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
+        return _agent_by_agent(problem, inverted, data, prior)
+    check_dense(problem, prior)
+    if model.n <= limits.DENSE_LIMIT:
+        return _dense(problem, inverted, data, prior)
+    return _iterative(problem, inverted, data, prior)
+
+
+def _agent_by_agent(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
+    """Return the estimate where every agent stands for itself."""
+    n, variance, value = problem.model.n, problem.variance, inverted.mean.T
+    if prior is not None:
+        # This form is valid for variances 0 and ∞ of the data as well.
+        tau, m = prior.variances(n), prior.means(n)
+        # The precision-weighted form 1/τ + 1/v would divide by 0.
+        share = np.where(np.isinf(variance), 0.0, tau / (tau + np.where(np.isinf(variance), 0.0, variance)))
+        value, variance = m + share * (value - m), (1 - share) * tau
+    identified = np.isfinite(variance)
+    spread = sparse.diags_array(np.where(identified, variance, 0.0), format="csr")
+    # Exact agents would make the condition infinite although nothing is badly determined.
+    noisy = variance[identified & (variance > 0)]
+    condition = float(noisy.max() / noisy.min()) if noisy.size else 1.0
+    rank = int(identified.sum())
+    return estimate_from(
+        problem.model, data, NAME, value, spread, identified=identified, rank=rank, condition=condition
+    )
+
+
+def _right_side(problem: Complete, inverted: Inverted, prior: Prior | None) -> Array:
+    """Return i·D x̄ + weight·BᵀD r + P⁻¹m, (n, replicates)."""
+    total = problem.own[:, None] * inverted.mean
+    if problem.row is not None and inverted.first is not None and np.isfinite(problem.row.weight):
+        r = problem.row.observed(inverted.first, inverted.following)
+        total = total + problem.row.weight * (problem.row.matrix.T @ (problem.precision[:, None] * r))
+    if prior is not None:
+        n = problem.model.n
+        coupling = (
+            prior.means(n) / prior.variances(n)
+            if prior.is_diagonal
+            else np.linalg.solve(prior.variance, prior.means(n))
+        )
+        total = total + coupling[:, None]
+    return np.asarray(total)
+
+
+def _dense(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
+    """Return the estimate with its full covariance, with exact equations and undetermined directions."""
+    n, free = problem.model.n, data.seen.free
+    J, rhs = problem.apply(np.eye(n)), _right_side(problem, inverted, prior)
+    if prior is not None:
+        J = J + np.linalg.inv(prior.covariance(n))
+    rows, values = _exact(problem, inverted, data)
+    solution = solve(J, rows, values)
+    value = solution.value(J, rhs.T)
+    return estimate_from(
+        problem.model,
+        data,
+        NAME,
+        value[:, free],
+        solution.inverse[np.ix_(free, free)],
+        identified=solution.identified[free],
+        # The known starts are among the exact rows, and `estimate_from` adds them again.
+        rank=solution.rank - (n - free.size),
+        condition=solution.condition,
+    )
+
+
+def _exact(problem: Complete, inverted: Inverted, data: Outputs) -> tuple[Array, Array]:
+    """Return all exact rows (m, n) with their values (replicates, m): known starts, noiseless agents, first steps."""
+    n = problem.model.n
+    known = np.setdiff1d(np.arange(n), data.seen.free)
+    # The other exact rows would repeat the same information, n more rows for the SVD.
+    if problem.revealed.all():
+        return np.eye(n), inverted.mean.T
+    rows, own, first = problem.exact_rows()
+    values = [data.known[:, known], inverted.mean[own].T]
+    if problem.row is not None and inverted.first is not None:
+        values.append(problem.row.observed(inverted.first, inverted.following)[first].T)
+    return np.concatenate([np.eye(n)[known], rows]), np.concatenate(values, axis=1)
+
+
+def _iterative(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
+    """Return the estimate of a large network by conjugate gradients, its covariance as an operator."""
+    n, free = problem.model.n, data.seen.free
+    added = np.zeros(n) if prior is None else 1 / prior.variances(n)
+
+    def whole(columns: Array) -> Array:
+        return problem.apply(columns) + added[:, None] * columns
+
+    def apply(columns: Array) -> Array:
+        if free.size == n:
+            return whole(columns)
+        every = np.zeros((n, columns.shape[1]))
+        every[free] = columns
+        return whole(every)[free]
+
+    diagonal = (problem.preconditioner() + added)[free]
+
+    def invert(columns: Array) -> Array:
+        return conjugate_gradients(apply, columns, diagonal)[0]
+
+    # What is known of x₀ moves to the right-hand side.
+    rhs = _right_side(problem, inverted, prior)
+    rhs = rhs if free.size == n else (rhs - whole(np.nan_to_num(data.known.T)))[free]
+    value, condition = conjugate_gradients(apply, rhs, diagonal)
+    known = identify(apply, invert, diagonal, evident=prior is not None or problem.determines_all)
+    # Each product is a solve with J. The covariance itself would be a dense n × n matrix.
+    covariance: Covariance = known.restrict(SymmetricOperator(free.size, invert))
+    quality: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition}
+    return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality)
+
+
+def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what outputs tell that are dealt with step by step.
+
+    Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
+    opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
+    """
+    at = system.layout
+    if data.complete and at.states == at.agents and system.model.isolated == "own":
+        return step_by_step(system, data, prior)
+    return last_step(system, data, prior).information
+
+
+def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
+
+    y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
+    hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
+    """
+    start = initial_state(system)
+    n = start.layout.agents
+    information = prior_information(system.model, data, prior)
+    before, slope_before = start.offset[:, None], start.forward(np.eye(n))
+    for row, step in enumerate(transitions(system, data.seen.last)):
+        # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
+        # x₀.
+        slope = step.forward(slope_before, np.eye(n)) if not row else step.hidden_input()
+        public: Array = data.at(row).T
+        facts = np.concatenate([slope, public - step.forward(before)], axis=1)
+        # Noise is correlated between agents but not between steps, so each step is whitened separately.
+        information = information.condition(*separate_noise(facts, step.noise_input(), n))
+        before = public
+    return information
