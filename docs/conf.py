@@ -78,7 +78,7 @@ def _bars(app: Sphinx, what: str, name: str, value: object, options: object, lin
 
 def _relink(app: Sphinx, name: str, source: list[str]) -> None:
     """Let links to files of the repository lead to the pages that copy them."""
-    if name.startswith("development/"):
+    if "/" in name:
         source[0] = pages.relinked(source[0])
 
 

@@ -169,7 +169,8 @@ def _options(command: Any, context: Any) -> Iterator[str]:
             continue
         # The text ends in the default and the range, each in brackets.
         text, *facts = re.split(r"  (?=\[)", record[1])
-        yield f"| `{record[0]}` | {_cell(text)} | {_cell(', '.join(fact.strip('[]') for fact in facts))} |"
+        name, limits = record[0].replace("|", "\\|"), ", ".join(fact.strip("[]") for fact in facts)
+        yield f"| `{name}` | {_cell(text)} | {_cell(limits)} |"
 
 
 def _described(command: Any) -> Iterator[str]:
@@ -177,7 +178,7 @@ def _described(command: Any) -> Iterator[str]:
         words = " ".join(paragraph.split())
         example = re.fullmatch(r"(.*?): (peerpressure .*?)\.?", words)
         if example and example[1] in {"Example", "For a first answer"}:
-            yield f"```sh\n{example[2]}\n```\n"
+            yield f"```text\n{example[2]}\n```\n"
         else:
             yield _cell(words) + "\n"
 
