@@ -130,7 +130,9 @@ def interface_page() -> str:
     """Return a list of all public names with the first sentence of each."""
     listed = documented()
     lines = ["# Interface in Python", ""]
-    lines += [f"All {sum(map(len, listed.values()))} public names. The built documentation has their docstrings, and so"]
+    lines += [
+        f"All {sum(map(len, listed.values()))} public names. The built documentation has their docstrings, and so"
+    ]
     lines += ["has `help()`, such as `help(peerpressure.simulate)`.", ""]
     entries = [f"{namespace.removeprefix('peerpressure.')} <api/{namespace}>" for namespace in listed]
     lines += ["```{toctree}", ":hidden:", "", *entries, "```", ""]
