@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 from tests.browser import chromium
 
-from peerpressure.explorer.presets import PRESETS
+from peerpressure.explorer.presets import presets
 
 from .explorer import started
 
@@ -37,7 +37,7 @@ def resident(process: int) -> float:
 def requests(rng: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield questions about presets with other seeds and sizes, without end."""
     while True:
-        scenario = _varied(rng.choice(PRESETS).scenario, rng)
+        scenario = _varied(rng.choice(presets()).state["scenario"], rng)
         for question in rng.sample([*QUESTIONS, *EXPORTS], 4):
             figure = {"what": rng.choice(["curves", "network", "observer"]), "format": "png", "time": 5}
             yield question, {"scenario": scenario} | (figure if question == "export/figure" else {})

@@ -89,7 +89,7 @@ def observe(page: Page) -> None:
 def infer(page: Page) -> None:
     """Show what an observer finds who does not know the network."""
     page.click("#examples-open")
-    page.click("[data-preset=unknown-network]")
+    page.click("[data-preset=unknown_network]")
     page.wait_for_selector("html[data-inferences]:not([data-busy])", state="attached")
     page.locator("#time").evaluate(GO_TO, [EDGES_SHOWN, 500])
     settled(page)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-import peerpressure
+from peerpressure.scenario.examples import Example, examples
 from tests.cli.calling import run
 
-EXAMPLES = sorted((Path(peerpressure.__file__).parent / "examples").glob("*.toml"))
-# Examples with data are folders.
-STUDIES = sorted((Path(peerpressure.__file__).parent / "examples").glob("*/study.toml"))
 
-
-@pytest.mark.parametrize("path", [*EXAMPLES, *STUDIES], ids=lambda path: f"{path.parent.name} {path.name}")
-def test_every_example_passes_the_check(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(capfd, "check", path).status == 0
+@pytest.mark.parametrize("example", examples().values(), ids=lambda example: example.name)
+def test_every_example_passes_the_check_and_says_what_it_shows(
+    example: Example, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capfd, "check", example.path).status == 0
+    assert all(example.comment)

@@ -65,7 +65,8 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
     listed = run(capfd, "new", "--example", "?")
     names = [line.partition(":")[0] for line in listed.out.splitlines()]
     assert {"karate", "pressure_and_noise", "too_fast"} <= set(names)
-    for name in names:
+    # One of each kind: with a file of numbers, in a folder of its own, a sweep, and alone.
+    for name in ("graph", "own_data", "pressure_and_noise", "karate"):
         folder = tmp_path / name
         answer = run(capfd, "new", folder, "--example", name)
         assert answer.status == 0

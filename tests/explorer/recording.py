@@ -27,7 +27,7 @@ WINDOWS = {
     "tablet": (768, 1024),
     "phone": (390, 844),
 }
-EXAMPLES = ("graph", "too-fast", "residuals", "karate", "many", "partial-observer", "followers", "rival-camps")
+EXAMPLES = ("graph", "too_fast_tree", "residuals", "karate", "many", "partial_observer", "followers", "rival_camps")
 FRAMES_OF_PLAY, SECONDS_OF_PLAY = 12, 6.0
 
 

@@ -159,17 +159,17 @@ def test_examples_open_and_play_by_themselves_unless_stillness_is_wanted(one_pag
     spans = []
     for pressed in ("false", "true"):
         assert page.get_attribute("#zoom-colours", "aria-pressed") == pressed
-        spans.append(float(page.inner_text("#key-high")) - float(page.inner_text("#key-low")))
+        spans.append(driver.number("#key-high") - driver.number("#key-low"))
         page.click("#zoom-colours")
         driver.frame()
     assert spans[0] > 0.9
     assert 0 < spans[1] < 0.1
-    driver.open_preset("first-steps")
+    driver.open_preset("first_steps")
     assert page.get_attribute("#play", "data-playing") == "false"
     page.emulate_media(reduced_motion="no-preference")
     driver.open()
     driver.exist("#time-shown:not([data-value='0'])")
-    driver.open_preset("too-fast")
+    driver.open_preset("too_fast_tree")
     driver.exist("#play[data-playing=true]")
     assert JARGON.findall(page.evaluate("() => document.body.textContent")) == []
     assert page.is_hidden("#message")

@@ -83,7 +83,7 @@ def test_what_is_shown_can_be_taken_away(driver: Driver, tmp_path: Path) -> None
     assert driver.page.is_disabled("#observe-methods input[value=ols]")
     observe = pp.load_scenario(driver.take("toml", tmp_path)).observe
     assert observe is not None
-    assert observe.chosen_methods == ["auto"]
+    assert observe.methods == ["auto"]
 
 
 def drop(driver: Driver, name: str, data: bytes) -> None:

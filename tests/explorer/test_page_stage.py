@@ -114,7 +114,7 @@ def test_the_run_plays_and_its_colours_follow_opinions(driver: Driver) -> None:
 def test_an_oscillation_between_two_sides_is_seen_where_colours_are_zoomed(one_page: Driver) -> None:
     """At steps 100 and 101 opinions have changed sides by a thirtieth of the range that they began with."""
     one_page.be_open()
-    one_page.open_preset("too-fast")
+    one_page.open_preset("too_fast_tree")
     shots = []
     for zoomed in ("true", "false"):
         if one_page.page.get_attribute("#zoom-colours", "aria-pressed") != zoomed:

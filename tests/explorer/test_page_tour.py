@@ -98,7 +98,7 @@ def check_others(driver: Driver) -> None:
     page, (_, depth) = driver.page, state(driver)
     page.click("#tour-open")
     at(driver, "paint")
-    driver.open_preset("two-agents")
+    driver.open_preset("two_agents")
     assert step(driver) is None
     assert driver.scenario()["network"] == {"generator": "k2"}
     # Back leads to what was shown before the tour.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import runpy
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from peerpressure.explorer.answers import (
     run_answer,
 )
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.presets import PRESETS
+from peerpressure.explorer.presets import presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.measures import Experiment
 from peerpressure.progress import cancellable
@@ -248,7 +247,7 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     assert exported in facts["text"]
 
 
-def test_the_bench_shows_what_is_promised_beside_what_is_achieved(asker: Asker, tmp_path: Path) -> None:
+def test_the_bench_shows_what_is_promised_beside_what_is_achieved(asker: Asker) -> None:
     """Against the observer that is chosen: whom it sees, from when, and in how many runs."""
     privacy = {"sensitivity": 0.5, "runs": 4}
     scenario = SMALL | {"observe": {"agents": list(range(20)), "first_step": 5}, "privacy": privacy}
@@ -264,14 +263,12 @@ def test_the_bench_shows_what_is_promised_beside_what_is_achieved(asker: Asker, 
         assert arrays["error"][row] == pytest.approx(float(np.sqrt(estimate.variance[estimate.identified].mean() / 4)))
     assert (np.diff(arrays["epsilon"]) < 0).all()
     assert (np.diff(arrays["error"]) > 0).all()
-    # The page, the scenario file and the program say the same.
+    # The page and the scenario file say the same.
     said = asker.packed("budget", scenario)
     assert said.facts["epsilon"] == said.arrays["budget_epsilon"][-1] == pytest.approx(arrays["epsilon"][now])
     filed = Experiment(parse_scenario(asker.post("export/toml", scenario).text)).observer_budget
     assert filed is not None
     assert filed.epsilon == pytest.approx(said.facts["epsilon"])
-    (tmp_path / "script.py").write_text(asker.post("export/python", scenario).text, encoding="utf-8")
-    assert runpy.run_path(str(tmp_path / "script.py"))["budget"].epsilon == pytest.approx(said.facts["epsilon"])
     silent = SMALL | {"noise": {"law": "none"}}
     assert asker.packed("bench", silent).facts["failed"] == "there is no noise to vary"
     # Insiders tell what they see at every step.
@@ -580,8 +577,8 @@ def test_graphml_is_read(asker: Asker, tmp_path: Any) -> None:
 
 def test_the_papers_presets_show_the_papers_numbers(asker: Asker) -> None:
     figures = convergence(steps=150)
-    for preset, run in (("first-steps", figures.slow_tree), ("too-fast", figures.fast_tree)):
-        state = next(one for one in PRESETS if one.id == preset).state
+    for preset, run in (("first_steps", figures.slow_tree), ("too_fast_tree", figures.fast_tree)):
+        state = next(one for one in presets() if one.example.name == preset).state
         _, arrays = asker.packed("run", state["scenario"])
         assert np.array_equal(arrays["maximum"][0], np.asarray(run.path.maximum)[0].astype(np.float32))
         assert np.array_equal(arrays["minimum"][0], np.asarray(run.path.minimum)[0].astype(np.float32))

@@ -10,10 +10,11 @@ from peerpressure import noise, recovery, schedules
 from peerpressure.explorer import catalogue as tables
 from peerpressure.explorer.catalogue import Choice, catalogue, control
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.presets import DEFAULT, EXTENSIONS, PAPER, PRESETS, Preset
+from peerpressure.explorer.presets import Preset, default, presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.parameters import Parameter
+from peerpressure.reproduction.design import AGENTS, SEED, agents_drawn
 from peerpressure.scenario import scenario_from
 
 CACHE = ModelCache(Limits())
@@ -86,7 +87,7 @@ def test_every_example_formula_is_one(formula: str) -> None:
     assert read(pressure={"formula": formula}).model().pressure(3.0) > 0
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
+@pytest.mark.parametrize("preset", presets(), ids=lambda preset: preset.example.name)
 def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
     scenario = CACHE.load({"scenario": preset.state["scenario"]})
     assert scenario.model().n >= 2
@@ -95,15 +96,14 @@ def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
         assert scenario.observe is not None
 
 
-def test_the_page_opens_on_a_hundred_agents_unless_told_otherwise() -> None:
-    assert CACHE.load({"scenario": DEFAULT["scenario"]}).graph.n == 100
+def test_the_page_opens_on_thirty_four_people_unless_told_otherwise() -> None:
+    assert CACHE.load({"scenario": default()["scenario"]}).graph.n == 34
     own = {"scenario": {"network": {"generator": "k2"}, "run": {"steps": 9}}, "view": {}}
     assert catalogue(Limits(), own)["default"] == own
 
 
-def test_presets_have_names_of_their_own_and_all_groups_have_some() -> None:
-    assert len({preset.id for preset in PRESETS}) == len(PRESETS)
-    assert {preset.group for preset in PRESETS} == {"paper", "beyond", "extensions"}
-    # The figures of the text: graph, agreement (two panels), failure, two agents, residuals, sweep, trees, noise.
-    assert len(PAPER) >= 8
-    assert {part for preset in EXTENSIONS for part in preset.scenario} >= {"time"}
+def test_examples_of_the_paper_have_the_agents_of_its_figures() -> None:
+    hidden, stubbornness = agents_drawn(AGENTS, SEED)
+    graph = next(one.state["scenario"] for one in presets() if one.example.name == "graph")
+    assert graph["agents"]["hidden"] == hidden.tolist()
+    assert graph["agents"]["stubbornness"] == stubbornness.tolist()

@@ -26,7 +26,7 @@ from peerpressure.explorer.answers import bench_answer, budget_answer, inferred_
 from peerpressure.explorer.bundle import STATIC
 from peerpressure.explorer.exports import Look, python_file
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.presets import PRESETS
+from peerpressure.explorer.presets import presets
 from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable
@@ -50,6 +50,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
             "prior": {"mean": 0.5, "variance": 0.1},
         },
     },
+    "half": SMALL | {"observe": {"agents": list(range(15)), "first_step": 5}},
     "camps": {
         "network": {"named": "karate"},
         "agents": {"hidden": {"law": "two_camps", "low": -1.0, "high": 1.0, "share": 0.3, "std": 0.1, "seed": 9}},
@@ -99,7 +100,8 @@ def asker(explorer: str) -> Iterator[Asker]:
         yield one
 
 
-PROGRAMS = ["inline", "camps", "flowing"]
+# The observer of half of the agents names no method.
+PROGRAMS = ["inline", "half", "camps", "flowing"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -216,7 +218,7 @@ def test_the_figure_of_privacy_has_the_numbers_of_the_page() -> None:
 
 
 def test_a_picture_of_the_observer_has_the_bounds_of_the_question_about_it(asker: Asker) -> None:
-    (many,) = [preset.state["scenario"] for preset in PRESETS if preset.title == "Ten thousand agents"]
+    (many,) = [preset.state["scenario"] for preset in presets() if preset.example.name == "many"]
     for steps in (200, 1):
         scenario = many | {"observe": {"methods": ["ols"]}, "run": many["run"] | {"steps": steps}}
         told = asker.refused("observe", scenario)

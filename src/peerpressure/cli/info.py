@@ -151,7 +151,7 @@ def _scenario(file: Path) -> Facts:
     return {
         "scenario": repr(scenario.system()),
         "run": scenario.run.words,
-        **({} if scenario.observe is None else {"observer": ", ".join(scenario.observe.chosen_methods)}),
+        **({} if scenario.observe is None else {"observer": ", ".join(scenario.observe.methods)}),
     }
 
 

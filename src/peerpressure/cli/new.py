@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from peerpressure.cli.terminal import check_folder
 
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
 STARTER, SCHEMA = "scenario.toml", "scenario.schema.json"
-STUDY = "study.toml"  # the file to run of an example with data
 
 
 def new(
@@ -31,7 +28,9 @@ def new(
     Example: peerpressure new study --example karate
     """
     if example == "?":
-        print("\n".join(f"{name}: {_first_line(text)}" for name, text in _examples().items()))
+        from peerpressure.scenario.examples import examples
+
+        print("\n".join(f"{one.name}: {one.comment[0]}" for one in examples().values()))
         return
     check_folder(folder, "'FOLDER'")
     contents = _starter() if example is None else _example(example)
@@ -43,7 +42,7 @@ def new(
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
         _write_new(folder / name, text)
-    command = "sweep" if _scenario_of(contents[first.name]) else "run"
+    command = "sweep" if "scenario" in tomllib.loads(contents[first.name]) else "run"
     print(f"{first}: edit it, then peerpressure {command} {first}")
 
 
@@ -53,47 +52,17 @@ def _starter() -> dict[str, str]:
     return {STARTER: starter_text(), SCHEMA: shipped_schema()}
 
 
-def _examples() -> dict[str, str]:
-    """Return the text of each example by name, of the file to run where there are several."""
-    return {
-        place.name.removesuffix(".toml"): (place / STUDY if place.is_dir() else place).read_text(encoding="utf-8")
-        for place in sorted(_shelf().iterdir(), key=lambda place: place.name)
-    }
-
-
-def _shelf() -> Traversable:
-    from importlib.resources import files
-
-    return files("peerpressure") / "examples"
-
-
 def _example(name: str) -> dict[str, str]:
-    """Return the files of an example by name: itself, the scenario of a sweep, and its data."""
-    known = _examples()
+    """Return the files of an example by name, the one to run first."""
+    from peerpressure.scenario.examples import examples
+
+    known = examples()
     if name not in known:
         from peerpressure.errors import did_you_mean
 
         text = f"there is no example {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
         raise typer.BadParameter(text, param_hint="'--example'")
-    folder = _shelf() / name
-    if folder.is_dir():
-        others = {place.name: place.read_text(encoding="utf-8") for place in folder.iterdir() if place.name != STUDY}
-        return {STUDY: known[name]} | others
-    files = {f"{name}.toml": known[name]}
-    named = _scenario_of(known[name])
-    return files | ({named: known[named.removesuffix(".toml")]} if named else {})
-
-
-def _scenario_of(text: str) -> str | None:
-    """Return the scenario that a sweep file names; None for a scenario."""
-    import tomllib
-
-    named = tomllib.loads(text).get("scenario")
-    return named if isinstance(named, str) else None
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0].removeprefix("# ")
+    return known[name].files
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -137,7 +137,7 @@ def recover(
                 answers.append(inferred(topic, scenario.infer_network(run)))
                 continue
             # Options override [observe], which overrides the defaults.
-            methods, wanted = method or asked.chosen_methods, target or asked.target
+            methods, wanted = method or asked.methods, target or asked.target
             estimates = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.

@@ -584,7 +584,7 @@ def _estimates(
     built: Experiment, experiment: Experiment, observation: Observation
 ) -> tuple[list[dict[str, Any]], Arrays]:
     facts, arrays, prior = [], Arrays(), built.scenario.prior()
-    for method in (built.scenario.observe or Observe()).chosen_methods:
+    for method in (built.scenario.observe or Observe()).methods:
         try:
             estimate = recover(experiment.run, built.system, method, observation, prior, experiment.target)
         # Cancellation and requests that cannot be answered end the job; another failure concerns one method only.

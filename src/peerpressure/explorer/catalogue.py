@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, final
 
-from peerpressure.explorer.presets import DEFAULT, PRESETS
+from peerpressure.explorer.presets import default as first_state, presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, TEMPORAL, named
 from peerpressure.noise import LAWS
@@ -423,8 +423,8 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
             choice.to_dict() | {"paper": choice.id == PAPERS, "continuous": choice.id in (AUTO, *CONTINUOUS)}
             for choice in methods()
         ],
-        "presets": [preset.to_dict() for preset in PRESETS],
-        "default": dict(default) if default else DEFAULT,
+        "presets": [preset.to_dict() for preset in presets()],
+        "default": dict(default) if default else first_state(),
     }
 
 

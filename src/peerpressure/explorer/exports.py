@@ -74,7 +74,7 @@ print(pp.diagnose(model, steps=steps))
 run = pp.simulate(model, steps, scenario.run.replicates, seed=scenario.run.seed)
 print(run)  # run.states is (replicates, times, agents)
 '''
-_OBSERVED = """for method in scenario.observe.chosen_methods:
+_OBSERVED = """for method in scenario.observe.methods:
     print(pp.recover(run, model, method, scenario.observation(), scenario.prior(), scenario.observe.target))
 """
 _INFERRED = """estimate = scenario.infer_network(pp.simulate(model, steps, seed=scenario.run.seed))
@@ -204,7 +204,7 @@ def _observer(built: Experiment, limits: Limits) -> Callable[[], Figure]:
         raise RequestError(422, message(rule, got="a scenario without [observe]", remedy=remedy), "observe")
     last_observed(built, limits)
     tables, problem = [], None
-    for method in observe.chosen_methods:
+    for method in observe.methods:
         # One method at a time: the failure of one must not hide the estimates of the others.
         one = built.with_sections(observe=observe.model_copy(update={"methods": [method]}))
         try:

@@ -157,7 +157,7 @@ class Experiment:
     def estimates(self) -> dict[str, Estimate]:
         """The observer's estimates, by method."""
         # Without an observer in the scenario, the optimal estimator for an observer of all agents and steps.
-        methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.chosen_methods
+        methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
         look, prior = self.scenario.observation(), self.scenario.prior()
         found = [recover(self.run, self.system, method, look, prior, self.target) for method in methods]
         return {estimate.method: estimate for estimate in found}

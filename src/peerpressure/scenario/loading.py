@@ -418,7 +418,7 @@ def _methods(scenario: Scenario) -> None:
     moving = asked.target == "current" and scenario.agents.adaptation is not None
     flowing = scenario.time is not None and scenario.time.continuous
     for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of current opinions")):
-        wrong = [name for name in asked.chosen_methods if applies and name not in (*legal, "auto")]
+        wrong = [name for name in asked.methods if applies and name not in (*legal, "auto")]
         if wrong:
             rule = f"estimates {when} must be made by {' or '.join(legal)}"
             remedy = "kalman needs neither all agents nor all steps"

@@ -191,7 +191,7 @@ class Observe(Section):
     first_step: Step = 0
     sees_start: Annotated[bool, Field(description="observe y₀ as well, which may show the hidden opinions")] = False
     rounding: Annotated[float, Field(ge=0, description="spacing of the observed values; 0 for exact ones")] = 0.0
-    methods: list[Method] = Field(default=["innovations"], min_length=1)
+    methods: list[Method] = Field(default=[AUTO], min_length=1)
     target: Annotated[
         Literal["initial", "current"],
         Field(description="hidden opinions at the start, or at the end; these differ where opinions adapt"),
@@ -202,11 +202,6 @@ class Observe(Section):
     ] = None
     origin: Annotated[str | None, Field(description="date of step 0; by default the first date is step 1")] = None
     unknown_network: UnknownNetwork | None = None
-
-    @property
-    def chosen_methods(self) -> list[str]:
-        """The methods of the file; without any, the one that can work with what is observed."""
-        return self.methods if "methods" in self.model_fields_set else [AUTO]
 
     def observation(self) -> Observation:
         """Return the observed agents and steps."""

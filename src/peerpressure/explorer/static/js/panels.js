@@ -40,6 +40,7 @@ export function showTab(chosen) {
 }
 
 const PRESET_GROUPS = [
+  { id: "start", title: "To start with" },
   { id: "paper", title: "From the paper" },
   { id: "beyond", title: "Beyond the paper" },
   { id: "extensions", title: "Extensions" },
