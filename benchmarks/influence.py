@@ -19,6 +19,9 @@ from .settings import Settings
 Array = NDArray[np.float64]
 SIZES = ((20, 20), (20, 60), (60, 8))
 DATA_SETS = 60
+# Weights of neighbours at four of them, and the noise of what people would say alone.
+WEIGHTS, NOISES = (0.1, 0.2, 0.4), ("Gaussian", "t₂")
+COVERED = 200
 
 TEXT = """\
 Records are made by plain loops on Watts and Strogatz networks of degree 4. In the *nulls* nobody responds to anybody:
@@ -27,7 +30,9 @@ share an autoregressive shock, an event or a trend, or drift (walk, seen exactly
 alike in their level keep it or return to it. In the *truths* they respond: constant pressure of 0.25 and 0.06, linear
 pressure of 0.05 t, constant pressure while opinions share a shock, and DeGroot's average with a weight of 0.4.
 *Responds* is the share of records of which `compare` says so, which needs both witnesses: *best* is the share in which
-the best model uses the network, and *placebo* that in which people dealt to other places tell less, at 0.05.
+the best model uses the network, and *placebo* that in which people dealt to other places tell less, at 0.05. In the
+table of sizes, pressure is constant, and the mean of four neighbours has the weight w = 4ρ/(1 + 4ρ) in each answer;
+*cover* is the share of 95 % intervals of `Comparison.weight` that contain w.
 """
 
 
@@ -39,9 +44,12 @@ class Loop(NamedTuple):
     x: Array
     rng: np.random.Generator
     rows: int
+    tails: float = np.inf  # degrees of freedom of Student's noise
 
     def noise(self, std: float = 0.3) -> Array:
         """Return a draw for each person."""
+        if np.isfinite(self.tails):
+            return std * self.rng.standard_t(self.tails, size=self.x.size)
         return std * self.rng.normal(size=self.x.size)
 
     def alike(self, strength: float) -> Array:
@@ -144,6 +152,28 @@ def answer(n: int, rows: int, kind: str, seed: int) -> Answer:
     return Answer(found.verdict, found.best, found.fit.uses_network, p_value, time.process_time() - begin)
 
 
+def size(n: int, rows: int, w: float, noise: str, seed: int) -> tuple[float, bool]:
+    """Return the estimate of a weight, and whether its interval holds it."""
+    network, rng = watts_strogatz(n, 4, 0.2, seed=seed), np.random.default_rng(40_000 + seed)
+    A = network.adjacency.toarray()
+    loop = Loop(A / A.sum(axis=1, keepdims=True), A.sum(axis=1), rng.normal(0.5, 0.3, n), rng, rows)
+    if noise == "t₂":
+        loop = loop._replace(tails=2.0)
+    found = compare(pressed(loop, lambda t: w / (1 - w) / 4), network, ["none", "constant"]).weight
+    return found.value, bool(found.low <= w <= found.high)
+
+
+def sizes_of(shapes: Sequence[tuple[int, int]], records: int, jobs: int) -> list[list[Cell]]:
+    """Return a row for each size of record, weight and noise: the mean estimate and the coverage."""
+    settings = [(n, rows, w, noise) for n, rows in shapes for w in WEIGHTS for noise in NOISES]
+    found = spread(size, [(*one, seed) for one in settings for seed in range(records)], jobs)
+    own = [found[k * records : (k + 1) * records] for k in range(len(settings))]
+    return [
+        [*one, records, float(np.mean([value for value, _ in each])), share([held for _, held in each])]
+        for one, each in zip(settings, own, strict=True)
+    ]
+
+
 def measure(settings: Settings) -> Section:
     """Return how often each verdict is given, by size and kind of record."""
     sizes, data_sets = ((20, 20),) if settings.quick else SIZES, 2 if settings.quick else settings.records_or(DATA_SETS)
@@ -155,7 +185,12 @@ def measure(settings: Settings) -> Section:
         Table(caption, columns, [_row(key, own) for key, own in rows.items() if key[2] in kinds])
         for caption, kinds in (("Nobody responds", NULLS), ("People respond", TRUTHS))
     ]
-    return Section("Influence", TEXT, tables, _targets(rows, quick=settings.quick))
+    covered = sizes_of(sizes, 2 if settings.quick else settings.records_or(COVERED), settings.jobs)
+    tables.append(Table("Size", ("n", "rows", "w", "noise", "records", "mean w", "cover"), covered))
+    targets = _targets(rows, quick=settings.quick)
+    least = min(float(str(row[-1]).split()[0]) for row in covered)
+    targets.append(Target("coverage of the weight, least of a size", 0.93, None if settings.quick else least))
+    return Section("Influence", TEXT, tables, targets)
 
 
 def _row(key: tuple[int, int, str], own: Sequence[Answer]) -> list[Cell]:

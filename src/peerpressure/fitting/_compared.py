@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from peerpressure.fitting._place_placebo import Placebo
 from peerpressure.fitting._record import Panel
+from peerpressure.fitting._response import Weight
 from peerpressure.fitting._rivals import Fitted
 from peerpressure.networks import Network
 from peerpressure.recovery import FitDiagnostics
@@ -61,6 +62,8 @@ class Compared(Protocol):
     def placebo(self) -> Placebo | None: ...
     @property
     def p_value_placebo(self) -> float | None: ...
+    @property
+    def weight(self) -> Weight: ...
     @property
     def verdict(self) -> Verdict: ...
     @property

@@ -22,6 +22,7 @@ from peerpressure.fitting._own_rivals import OwnFit
 from peerpressure.fitting._place_placebo import Placebo, placebo
 from peerpressure.fitting._record import Panel
 from peerpressure.fitting._record_reading import errors_of, network_of, panel_of, refuse_swapped
+from peerpressure.fitting._response import Weight
 from peerpressure.fitting._rivals import (
     WITH_HIDDEN,
     AverageFit,
@@ -426,6 +427,17 @@ class Comparison:
     def p_value_placebo(self) -> float | None:
         """How rarely people who were dealt to the places of neighbours tell as much as these; None without ties."""
         return None if self.placebo is None else self.placebo.p_value
+
+    @property
+    def weight(self) -> Weight:
+        """The weight of the mean of the neighbours' last answers in the next one, by least squares; NaN without ties.
+
+        Own levels, effects of periods and own last answers are taken out, and the interval assumes no law of errors. It
+        is one weight for all steps: where pressure changes over time, it is no average of the weights.
+        """
+        if self.placebo is None or not self.placebo.can_tell:
+            return Weight(np.nan, -np.inf, np.inf, np.inf)
+        return Weight(self.placebo.effect, *self.placebo.interval, self.placebo.std)
 
     @cached_property
     def verdict(self) -> Verdict:

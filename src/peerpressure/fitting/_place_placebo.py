@@ -50,11 +50,23 @@ class Placebo:
         The same with people dealt to the places of the network at random.
     p_value : float
         The share of deals, the true one included, whose studentised effect is at least as large.
+    std : float
+        The standard error of the effect, from sums over all steps of each person, whatever the law of their errors.
+    people : int
+        The number of people.
     """
 
     effect: float
     shuffled: Array
     p_value: float
+    std: float = np.inf
+    people: int = 0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the 95 % interval of the effect."""
+        reach = float(stats.t.ppf(0.975, max(self.people - 1, 1))) * self.std
+        return self.effect - reach, self.effect + reach
 
     @property
     def can_tell(self) -> bool:
@@ -74,8 +86,8 @@ def placebo(panel: Panel, permutations: int = 999, seed: int = 0) -> Placebo:
     Answers that are missing are not explained, and stand for their neighbours' knowledge as the last one before.
     """
     rng = np.random.default_rng(seed)
-    test = _PartialEffect(panel)
-    effect, correlation = test(np.arange(panel.n))
+    test, places = _PartialEffect(panel), np.arange(panel.n)
+    effect, correlation = test(places)
     if not np.isfinite(effect):
         return Placebo(np.nan, np.full(permutations, np.nan), 1.0)
     draws = np.empty((permutations, 2))
@@ -85,7 +97,8 @@ def placebo(panel: Panel, permutations: int = 999, seed: int = 0) -> Placebo:
         draws[k] = test(rng.permutation(panel.n))
     # Where a deal leaves nothing of the neighbours' means, it says nothing against them either.
     reached = np.nan_to_num(draws[:, 1], nan=-np.inf) >= correlation - _SAME
-    return Placebo(effect, draws[:, 0], (1 + int(reached.sum())) / (permutations + 1))
+    p_value = (1 + int(reached.sum())) / (permutations + 1)
+    return Placebo(effect, draws[:, 0], p_value, test.error(places, effect), panel.n)
 
 
 class _PartialEffect:
@@ -108,15 +121,30 @@ class _PartialEffect:
 
     def __call__(self, deal: NDArray[np.int64]) -> tuple[float, float]:
         """Return the effect and the partial correlation where person ``deal[k]`` sits at place k; NaN for none."""
-        around = np.empty_like(self.last)
-        around[:, deal] = self.means(self.last[:, deal])
-        whole = float((self.used * around**2).sum())
-        around = self.within(around)
+        around, whole = self._around(deal)
         product = float((self.answers * around).sum())
         left = float((around**2).sum()) - float((around * self.own_unit).sum()) ** 2
         if left <= _NOTHING * whole or self.size <= 0:
             return np.nan, np.nan
         return product / left, product / np.sqrt(left * self.size)
+
+    def _around(self, deal: NDArray[np.int64]) -> tuple[Array, float]:
+        """Return the neighbours' means without levels and effects of periods, and their sum of squares with these."""
+        around = np.empty_like(self.last)
+        around[:, deal] = self.means(self.last[:, deal])
+        return self.within(around), float((self.used * around**2).sum())
+
+    def error(self, deal: NDArray[np.int64], effect: float) -> float:
+        """Return the standard error of the effect; errors of one person may be related."""
+        around, _ = self._around(deal)
+        around = around - float((around * self.own_unit).sum()) * self.own_unit
+        by_person = (around * (self.answers - effect * around)).sum(axis=0)
+        count, (periods, people) = float(self.used.sum()), self.used.shape
+        left = count - periods - people - 1
+        if left < 1 or people < 2:
+            return np.inf
+        squares = float((by_person**2).sum()) * people / (people - 1) * count / left
+        return float(np.sqrt(squares)) / float((around**2).sum())
 
 
 def _means(panel: Panel) -> Callable[[Array], Array]:

@@ -11,7 +11,7 @@ from peerpressure.fitting._courses import ADAPTING
 from peerpressure.fitting._measured_rivals import MeasuredFit
 from peerpressure.fitting._own_rivals import OWN_LAWS, OwnFit
 from peerpressure.fitting._place_placebo import Placebo
-from peerpressure.fitting._rivals import WITH_HIDDEN, AverageFit
+from peerpressure.fitting._rivals import WITH_HIDDEN
 
 COMMON_CAUSES = (
     "No such record tells influence from shocks that neighbours share, or from friendships that form because people "
@@ -56,11 +56,12 @@ def _response(c: Compared) -> Iterator[str]:
         return
     if c.verdict == "responds":
         yield "People respond to their neighbours."
+        # Where pressure changes there is no one weight.
+        if not (_describes(c) and c.best.removesuffix(ADAPTING) in _CHANGING):
+            value, low, high, _ = c.weight
+            yield f"On average they move {value:.2g} ({low:.2g} to {high:.2g}) of the way to their mean at each step."
         if isinstance(fit, OwnFit):
-            yield f"The mean of their neighbours has a weight of {_interval(*fit.weight)} in their next answer."
             yield fit.law.words
-        if isinstance(fit, AverageFit):
-            yield f"They move {fit.weight:.0%} of the way to the mean of their neighbours at each step."
         return
     if c.verdict == "no response":
         yield "There is no sign that people respond to their neighbours in this network."
@@ -106,9 +107,15 @@ _ALONE = {
 }
 
 
+def _describes(c: Compared) -> bool:
+    """Return whether the best model's own parameters are told: one that fits badly has neither right sizes nor ends."""
+    fits = c.p_value is None or c.p_value >= _DOUBTFUL
+    return c.verdict == "responds" and isinstance(c.fit, WITH_HIDDEN) and c.fit.given is None and fits
+
+
 def _course(c: Compared) -> Iterator[str]:
     fit = c.fit
-    if c.verdict != "responds" or not isinstance(fit, WITH_HIDDEN) or fit.given is not None:
+    if not _describes(c) or not isinstance(fit, WITH_HIDDEN):
         return
     name, p = c.best.removesuffix(ADAPTING), fit.parameters
     if name == "constant":
@@ -142,7 +149,7 @@ def _interval(value: float, low: float, high: float) -> str:
 
 def _adaptation(c: Compared) -> Iterator[str]:
     fit = c.fit
-    if c.verdict != "responds" or not isinstance(fit, WITH_HIDDEN) or fit.given is not None:
+    if not _describes(c) or not isinstance(fit, WITH_HIDDEN):
         return
     if fit.adapts:
         p = fit.parameters

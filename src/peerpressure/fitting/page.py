@@ -28,6 +28,7 @@ def estimates_of(comparison: Compared, *, drawn: bool) -> Estimates:
         facts={
             "best": comparison.best,
             "verdict": comparison.verdict,
+            "weight": comparison.weight._asdict(),
             "p_value": comparison.p_value,
             "p_value_placebo": comparison.p_value_placebo,
             "answers": comparison.scored,
