@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.cli import fit as command
 from peerpressure.fitting import fit
+from peerpressure.fitting._parameters import UNKNOWNS
 from peerpressure.recovery import Observation, limits, outputs_of
 from peerpressure.recovery.innovations import innovations
 from tests.builders import random_model
@@ -109,8 +113,8 @@ def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
         (pp.Linear(), ("slope", "stubbornness"), "common factor changes nothing"),
         (pp.Power(1.0), ("slope",), "needs Linear"),
         (pp.Linear(), ("exponent",), "needs Power"),
-        (pp.Linear(), ("noise",), "among std"),
-        (pp.Linear(), "std", "among std"),
+        (pp.Linear(), ("noise",), "unknowns must be among"),
+        (pp.Linear(), "std", "unknowns must be among"),
         (pp.Constant(0.0), ("stubbornness",), "agents with neighbours and peer pressure"),
         (pp.Linear(), ("pressure", "stubbornness"), "common factor"),
         (pp.Linear(), ("agent_std", "stubbornness"), "only the first steps"),
@@ -216,3 +220,12 @@ def test_outputs_without_two_steps_in_a_row_are_refused_in_words() -> None:
     run = pp.simulate(model, 10, seed=1)
     with pytest.raises(pp.errors.InvalidInputError, match="observed from beginning to end"):
         fit(run, model, ("std",), observation=pp.Observation(times=[2, 4, 6]))
+
+
+def test_every_row_of_the_table_is_in_the_documentation_and_among_the_options() -> None:
+    option = get_type_hints(command.fit, include_extras=True)["unknown"].__metadata__[0].help
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "observer.md").read_text()
+    for name in UNKNOWNS:
+        assert f'"{name}"' in (fit.__doc__ or "")
+        assert re.search(rf"\b{name}\b", option)
+        assert re.search(rf"^\| .*`{name}`.* \|", page, re.MULTILINE)

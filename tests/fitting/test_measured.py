@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import peerpressure as pp
 from peerpressure.cli import app
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
-from peerpressure.fitting._courses import courses
+from peerpressure.fitting._courses import ADAPTING, course_of
 from peerpressure.fitting._integrated import integrated_height, level_of, sums_of
 from peerpressure.fitting._measured_rivals import MeasuredFit, MeasuredLikelihood
 from peerpressure.fitting._record import Errors, Panel, panel
@@ -36,7 +36,7 @@ def _panel(rows: Array, errors: Errors) -> Panel:
 
 def _point(likelihood: MeasuredLikelihood, own: list[float], noise: float = 0.2) -> Array:
     """Return coordinates: those of the course, and for the others any that are plausible."""
-    values = {"spread": np.log(0.5), "measurement noise": np.log(noise), "std": np.log(0.3)}
+    values = {"spread": np.log(0.5), "measurement_noise": np.log(noise), "std": np.log(0.3)}
     rest = [values.get(name, 0.3) for name in likelihood.names[len(own) :]]
     return np.array([*own, *rest])
 
@@ -74,7 +74,7 @@ def test_the_likelihood_is_the_density_of_answers_with_errors(adapts: bool, gaps
     if gaps:
         rows[[2, 4, 4], [1, 0, 3]] = np.nan
     data = _panel(rows, Errors(spacing=0.1, is_measured=True))
-    likelihood = MeasuredLikelihood(data, courses(data)["linear"], adapts)
+    likelihood = MeasuredLikelihood(data, course_of(data, "linear" + ADAPTING * adapts))
     z = _point(likelihood, [-0.5, *([-2.0] * adapts)])
     height = likelihood.evidence(z[None])[0][0] - likelihood.penalty(z[None])[0]
     assert height == pytest.approx(_dense(likelihood, z, 0.2), rel=1e-9)
@@ -82,7 +82,7 @@ def test_the_likelihood_is_the_density_of_answers_with_errors(adapts: bool, gaps
 
 def test_without_errors_it_is_the_likelihood_of_exact_answers() -> None:
     data = _panel(record(graph(8), 9, 3, lambda t: 0.5, hidden=np.linspace(-3, 3, 8)), Errors(spacing=1e-5))
-    exact, course = replace(data, errors=None), courses(data)["constant"]
+    exact, course = replace(data, errors=None), course_of(data, "constant")
     likelihood = MeasuredLikelihood(data, course)
     dynamics = likelihood.dynamics_at(np.array([0.2]))
     level = level_of(sums_of(exact, dynamics), exact.regressors)

@@ -45,7 +45,10 @@ def fit(
     network: Annotated[Path, typer.Option(help=NETWORK)],
     unknown: Annotated[
         list[str] | None,
-        typer.Option(help="std, constant, slope, exponent, pressure, adaptation and others; std and constant if none."),
+        typer.Option(
+            help="What is unknown: constant, slope, exponent or pressure, and adaptation, autocorrelation, "
+            "measurement_noise, std, agent_std, stubbornness; std and constant if none."
+        ),
     ] = None,
     pressure: Annotated[
         str | None, typer.Option(help="Peer pressure where it is known, a number or a formula in t: 1.5, 0.5*t.")

@@ -1,5 +1,5 @@
 from ._comparison import Comparison as Comparison, compare as compare
 from ._fit import fit as fit
+from ._likelihood_fit import LikelihoodFit as LikelihoodFit
 from ._response import Response as Response, Weight as Weight
 from ._response_analysis import response as response
-from ._unknowns import LikelihoodFit as LikelihoodFit

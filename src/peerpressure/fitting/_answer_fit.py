@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -27,18 +27,14 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_search import AnswerIntervals, AnswerProblem, Climb
 from peerpressure.fitting._answers import Answers, Sites
 from peerpressure.fitting._latent_path import LatentPath, first_opinions
+from peerpressure.fitting._parameters import COORDINATES, PARAMETERS, UnknownParameter, Unknowns, unknowns
 from peerpressure.fitting._profile_intervals import ReplicateFit
-from peerpressure.fitting._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
 from peerpressure.model import Model
 from peerpressure.recovery.limits import ANSWER_LIMIT
 from peerpressure.recovery.observation import Outputs
 from peerpressure.statespace import initial_state
 from peerpressure.step import Array
 
-# Unknowns that every agent has for itself, for which outputs with errors say too little.
-_OWN = ("agent_std", "stubbornness")
-# How far coordinates whose start follows from the others may go from it; further below, nothing changes any more.
-_REACH = {"measurement_noise": (5.0, 4.0), "spread": (6.0, 4.0), "std": (6.0, 6.0)}
 # Shares of the variance of outputs that are tried as measurement noise.
 _SHARES = (0.1, 0.5, 0.9)
 # Best starts from which a search continues.
@@ -65,7 +61,7 @@ def answer_problems(
     model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
 ) -> list[AnswerLikelihood]:
     """Return the likelihood of each replicate."""
-    own = [name for name in unknown if name in _OWN]
+    own = [name for name in unknown if name in PARAMETERS and PARAMETERS[name].scale is None]
     if own:
         rule = "parameters of single agents need outputs without rounding and measurement noise"
         remedy = f"leave {', '.join(own)} out of unknown, or fit exact outputs"
@@ -212,7 +208,7 @@ class AnswerLikelihood(AnswerProblem):
         """Return the range of each coordinate: that of the parameter, or some way on both sides of a scale's start."""
         ranges = []
         for name, value in zip(self.names, start, strict=True):
-            below, above = _REACH.get(name, (np.inf, np.inf))
+            below, above = PARAMETERS[name].reach
             ranges.append((max(value - below, COORDINATES[name].low), min(value + above, COORDINATES[name].high)))
         return ranges
 
@@ -239,31 +235,13 @@ def _result(problem: AnswerLikelihood, intervals: AnswerIntervals) -> ReplicateF
     shared = {}
     for name in dict.fromkeys(problem.names):
         if name != "spread":
-            shared[name] = _shared(
-                problem, intervals, name, [k for k, other in enumerate(problem.names) if other == name]
-            )
+            at = [k for k, other in enumerate(problem.names) if other == name]
+            ends = np.array([[intervals.end(k, side) for side in (-1, 1)] for k in at])
+            variance, factor = intervals.covariance[at, at], problem.unknown.std_of_agents if name == "std" else 1.0
+            made = COORDINATES[name].parameter(intervals.top.point[at], variance, ends, factor=factor)
+            shared[name] = replace(made, std=np.where(made.identified, made.std, np.inf))
     value, covariance, (low, high) = intervals.opinions()
     std = np.sqrt(np.diagonal(covariance))
     hidden = UnknownParameter(value, std, low, high, np.isfinite(std))
     log_likelihood = intervals.top.height - float(problem.penalty(intervals.top.point[None])[0])
     return ReplicateFit(shared, hidden, covariance, float(log_likelihood))
-
-
-def _shared(problem: AnswerLikelihood, intervals: AnswerIntervals, name: str, at: list[int]) -> UnknownParameter:
-    scale = COORDINATES[name]
-    z, ends = intervals.top.point, np.array([[intervals.end(k, side) for side in (-1, 1)] for k in at])
-    value = np.array([scale.back(z[k]) for k in at])
-    # The derivative of the parameter by its coordinate carries the standard error over.
-    slope = np.array([(scale.back(z[k] + 1e-6) - scale.back(z[k] - 1e-6)) / 2e-6 for k in at])
-    low = np.array([scale.limits[0] if np.isinf(a) else scale.back(a) for a in ends[:, 0]])
-    high = np.array([scale.limits[1] if np.isinf(b) else scale.back(b) for b in ends[:, 1]])
-    bounded = ((low > scale.limits[0]) | (low == 0)) & (high < scale.limits[1])
-    std = np.where(bounded, np.abs(slope) * np.sqrt(intervals.covariance[at, at]), np.inf)
-    factor = _proportions(problem.unknown.model) if name == "std" else 1.0
-    return UnknownParameter(value * factor, std * factor, low * factor, high * factor, bounded)
-
-
-def _proportions(model: Model) -> Any:
-    """Return the std of agents relative to their mean, 1 where all have the same."""
-    std = model.noise.deviations(model.n)
-    return std / std.mean() if np.ndim(model.noise.std) else 1.0

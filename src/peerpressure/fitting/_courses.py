@@ -1,15 +1,16 @@
-"""Courses of peer pressure that a record can tell apart: their parameters, where to search, and what they cost."""
+"""Courses of peer pressure that a record can tell apart, with or without adaptation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, final
+from functools import cached_property
+from typing import TypeAlias, final
 
 import numpy as np
 from scipy import special
 
-from peerpressure.fitting._record import Panel
+from peerpressure.fitting._parameters import RATE
+from peerpressure.fitting._record import LEAST_ROWS, Panel
 from peerpressure.immutable import read_only
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.step import Array
@@ -18,76 +19,26 @@ ADAPTING = "+adaptation"
 # Rows after the first from which powers of time, and adaptation under pressure, are told from anything else.
 TELLING_ROWS = 10
 # Pressure times the mean degree over stubbornness: outside of these nothing of it, or of anything else, is seen.
-_WEAKEST, _STRONGEST = np.log(1e-5), np.log(1e4)
-# Logit of an adaptation rate: at the lower end it is 1e-6; beyond 0.9 there are no opinions but the last answers.
-RATE_RANGE = (-14.0, float(special.logit(0.9)))
+_SIZES = float(np.log(1e-5)), float(np.log(1e4))
 # Beyond ±3, pressure vanishes or dominates after a few steps, and data cannot resolve the exponent.
-_STEEPEST = 3.0
+_EXPONENTS = (-3.0, 3.0)
+# Beyond 0.9 there are no opinions but the last answers.
+_RATES = RATE.low, float(special.logit(0.9))
 # How near to the end of its range a coordinate is at this end.
 _EDGE = 0.01
-# Logits of the rates of adaptation from which a search begins.
-FIRST_RATES = (-6.0, -4.0, -3.0, -2.0, 0.0)
+# Coordinates from which a search begins.
+_FIRST_SIZES = np.linspace(-4.0, 4.0, 9)
+_FIRST_EXPONENTS = (-0.5, 0.0, 0.5, 1.0, 1.5)
+_FIRST_RATES = (-6.0, -4.0, -3.0, -2.0, 0.0)
+# Names of the parameters of each course, and the exponent of time in it where that is known.
+_COURSES: dict[str, tuple[tuple[str, ...], float | None]] = {
+    "none": ((), 0.0),
+    "constant": (("pressure",), 0.0),
+    "linear": (("slope",), 1.0),
+    "power": (("scale", "exponent"), None),
+}
 
 Bounds: TypeAlias = tuple[tuple[float, float], ...]
-
-
-class Course(NamedTuple):
-    """A course of peer pressure: its names of parameters, its values, where to search, and its schedule."""
-
-    names: tuple[str, ...]
-    rho: Callable[[Array, Array], Array]
-    starts: Array
-    bounds: Bounds
-    values: Callable[[Array], Array]
-    schedule: Callable[[Array], Schedule]
-
-
-def courses(panel: Panel) -> dict[str, Course]:
-    """Return the courses of peer pressure by name that a record can tell apart."""
-    t = panel.steps[1:].astype(np.float64)
-    weight = float(panel.slope.mean()) or 1.0
-    middle = float(np.exp(np.log(t).mean()))
-    scales = np.linspace(-4.0, 4.0, 9)
-    reach = (_WEAKEST, _STRONGEST)
-    level = (reach, (-_STEEPEST, _STEEPEST))
-    made = {
-        "none": no_course(),
-        "constant": Course(
-            ("pressure",),
-            lambda z, t: np.full(t.size, np.exp(z[0]) / weight),
-            scales[:, None],
-            (reach,),
-            lambda z: np.exp(z) / weight,
-            lambda z: Constant(float(np.exp(z[0]) / weight)),
-        ),
-        "linear": Course(
-            ("slope",),
-            lambda z, t: np.exp(z[0]) / (weight * middle) * t,
-            scales[:, None],
-            (reach,),
-            lambda z: np.exp(z) / (weight * middle),
-            lambda z: Linear(float(np.exp(z[0]) / (weight * middle))),
-        ),
-        "power": Course(
-            ("scale", "exponent"),
-            lambda z, t: np.exp(z[0]) / weight * (t / middle) ** z[1],
-            np.array([(c, p) for c in scales[::2] for p in (-0.5, 0.0, 0.5, 1.0, 1.5)]),
-            level,
-            lambda z: np.array([np.exp(z[0]) / weight * middle ** -z[1], z[1]]),
-            lambda z: Power(float(z[1]), float(np.exp(z[0]) / weight * middle ** -z[1])),
-        ),
-    }
-    # A few rows tell an exponent neither from a level nor from noise.
-    if panel.length < TELLING_ROWS:
-        made.pop("power")
-    return made
-
-
-def no_course() -> Course:
-    """Return the course without peer pressure."""
-    return Course(
-        (), lambda z, t: np.zeros(t.size), np.zeros((1, 0)), (), lambda z: np.zeros(0), lambda z: Constant(0.0)
-    )
 
 
 @final
@@ -103,71 +54,124 @@ class ParameterTable:
     high: Array
 
 
-def own_values(course: Course, z: Array, *, adapts: bool) -> Array:
-    """Return the parameters of a rival at its coordinates: those of the course, and the rate of adaptation after them.
+@final
+@dataclass(frozen=True)
+class Course:
+    """A power of time ρ_t = c t^p, with c = 0, or p = 0, 1 or unknown, and a rate of adaptation where there is one.
 
-    Further coordinates are left out.
+    Its coordinates are log c · ``weight`` · ``middle``^p, by which courses of all exponents have a common scale, p
+    where it is unknown, and the logit of the rate. ``weight`` is the mean degree over stubbornness.
     """
-    count = len(course.names)
-    own = course.values(z[:count])
-    return np.append(own, special.expit(z[count])) if adapts else np.asarray(own)
+
+    name: str
+    weight: float
+    middle: float
+    adapts: bool = False
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of its parameters, one for each coordinate."""
+        return _COURSES[self.name][0] + ("adaptation",) * self.adapts
+
+    @cached_property
+    def _pressures(self) -> int:
+        return len(_COURSES[self.name][0])
+
+    @cached_property
+    def _exponent(self) -> float | None:
+        return _COURSES[self.name][1]
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The range of each coordinate that is searched."""
+        return (_SIZES, _EXPONENTS)[: self._pressures] + (_RATES,) * self.adapts
+
+    def starts(self, most: int | None = None, rates: slice = slice(None)) -> Array:
+        """Return points from which a search begins, (points, coordinates): about as many courses, with some rates."""
+        points: list[tuple[float, ...]] = [()]
+        if self._pressures == 1:
+            points = [(c,) for c in _FIRST_SIZES]
+        elif self._pressures:
+            points = [(c, p) for c in _FIRST_SIZES[::2] for p in _FIRST_EXPONENTS]
+        points = points[:: max(1, len(points) // (most or len(points)))]
+        adapting: list[tuple[float, ...]] = [(rate,) for rate in _FIRST_RATES[rates]] if self.adapts else [()]
+        every = [point + rate for point in points for rate in adapting]
+        return np.array(every, dtype=np.float64).reshape(len(every), len(self.names))
+
+    def _power(self, z: Array) -> tuple[float, float]:
+        """Return the scale, at the middle of the record, and the exponent."""
+        scale = float(np.exp(z[0])) / self.weight if self._pressures else 0.0
+        return scale, float(z[1]) if self._exponent is None else self._exponent
+
+    def rho(self, z: Array, t: Array) -> Array:
+        """Return the pressure at steps."""
+        scale, exponent = self._power(z)
+        return np.asarray(scale * (t / self.middle) ** exponent) if exponent else np.full(t.size, scale)
+
+    def rate(self, z: Array) -> float:
+        """Return the rate of adaptation."""
+        return float(RATE.back(z[self._pressures])) if self.adapts else 0.0
+
+    def values(self, z: Array) -> Array:
+        """Return the parameters at coordinates, of which further ones are left out."""
+        scale, exponent = self._power(z)
+        own = [scale * self.middle**-exponent, exponent][: self._pressures]
+        return np.array(own + [self.rate(z)] * self.adapts)
+
+    def schedule(self, z: Array) -> Schedule:
+        """Return the peer pressure at coordinates."""
+        scale, exponent = self._power(z)
+        size = scale * self.middle**-exponent
+        if self.name == "power":
+            return Power(exponent, size)
+        return Linear(size) if exponent else Constant(size)
+
+    def unidentified(self, z: Array) -> str:
+        """Return the parameter that is at the end of its range, where no record can tell it; empty if there is none.
+
+        Without pressure, or without adaptation, a model is one of its cases, which is identified.
+        """
+        for name, value, (low, high) in zip(self.names, z, self.bounds, strict=False):
+            if value > high - _EDGE or (name == "exponent" and value < low + _EDGE):
+                return name
+        return ""
+
+    def of_part(self, part: Course, z: Array) -> Array | None:
+        """Return coordinates of another course as those of this one, None if it is no case of this."""
+        if part.adapts > self.adapts:
+            return None
+        rate, size = [z[part._pressures] if part.adapts else _RATES[0]] * self.adapts, [*z[: part._pressures]]
+        if part.name == self.name:
+            return np.array([*size, *rate])
+        if part.name == "none":
+            # As good as no pressure.
+            return np.array([_SIZES[0], 0.0][: self._pressures] + rate)
+        return np.array([*size, _COURSES[part.name][1], *rate]) if self.name == "power" else None
+
+    def shown(self, z: Array, ends: Array, side: int) -> Array:
+        """Return ends of intervals as parameters; an end of the search range is one of the legal range."""
+        shown = np.empty(len(self.names))
+        for k, (name, end, searched) in enumerate(zip(self.names, ends, self.bounds, strict=True)):
+            moved = z.copy()
+            moved[k] = end
+            shown[k] = self.values(moved)[k]
+            if side == 0 and end <= searched[0]:
+                shown[k] = -np.inf if name == "exponent" else 0.0
+            if side == 1 and end >= searched[1]:
+                shown[k] = 1.0 if name == "adaptation" else np.inf
+        return shown
 
 
-def own_ranges(course: Course, *, adapts: bool) -> Bounds:
-    """Return the range of each of these coordinates that is searched."""
-    return course.bounds + (RATE_RANGE,) * adapts
+def course_of(panel: Panel, name: str) -> Course:
+    """Return the course of a name, in units that suit the record."""
+    middle = float(np.exp(np.log(panel.steps[1:].astype(np.float64)).mean()))
+    return Course(name.removesuffix(ADAPTING), float(panel.slope.mean()) or 1.0, middle, name.endswith(ADAPTING))
 
 
-def at_the_edge(course: Course, z: Array, *, adapts: bool) -> str:
-    """Return the parameter that is at the end of its range, where no record can tell it; empty if there is none.
-
-    Without pressure, or without adaptation, a model is one of its cases, which is identified.
-    """
-    names, ranges = course.names + ("adaptation",) * adapts, own_ranges(course, adapts=adapts)
-    for name, value, (low, high) in zip(names, z, ranges, strict=False):
-        if value > high - _EDGE or (name == "exponent" and value < low + _EDGE):
-            return name
-    return ""
-
-
-def embedded(part: Course, z: Array, whole: Course, *, adapts: bool) -> Array | None:
-    """Return coordinates of a model as those of a more general one, None if it is no case of that.
-
-    Coordinates of ``part`` are those of its course and, if there is one more, of its rate of adaptation.
-    """
-    count = len(part.names)
-    if z.size > count and not adapts:
-        return None
-    rate = [z[count] if z.size > count else RATE_RANGE[0]] * adapts
-    if part.names == whole.names:
-        return np.array([*z[:count], *rate])
-    if not part.names:
-        # As good as no pressure.
-        return np.array([whole.bounds[0][0], *np.zeros(len(whole.names) - 1), *rate])
-    exponent = {"pressure": 0.0, "slope": 1.0}.get(part.names[0])
-    return None if len(whole.names) != 2 or exponent is None else np.array([z[0], exponent, *rate])
-
-
-def shown_ends(course: Course, z: Array, ends: Array, side: int, *, adapts: bool) -> Array:
-    """Return ends of intervals on the scale of the model; an end of the search range is one of the legal range."""
-    names, ranges = course.names + ("adaptation",) * adapts, own_ranges(course, adapts=adapts)
-    shown = np.empty(len(names))
-    for k, (name, end) in enumerate(zip(names, ends, strict=True)):
-        moved = z.copy()
-        moved[k] = end
-        shown[k] = own_values(course, moved, adapts=adapts)[k]
-        if side == 0 and end <= ranges[k][0]:
-            shown[k] = -np.inf if name == "exponent" else 0.0
-        if side == 1 and end >= ranges[k][1]:
-            shown[k] = 1.0 if name == "adaptation" else np.inf
-    return shown
-
-
-def criterion(panel: Panel, k: int, log_likelihood: float) -> float:
-    """Return Schwarz's criterion on the scored answers."""
-    return k * float(np.log(panel.count)) - 2 * log_likelihood
-
-
-def common_parameters(panel: Panel) -> int:
-    """Return the number of parameters of the family without pressure: coefficients of first answers, λ and σ."""
-    return int(panel.regressors.shape[1]) + 2
+def course_names(panel: Panel) -> tuple[str, ...]:
+    """Return the courses of peer pressure that a record can tell apart, each with adaptation after it."""
+    many = panel.length >= TELLING_ROWS
+    # A few rows tell an exponent neither from a level nor from noise.
+    names = [name for name in _COURSES if name == "none" or (panel.slope.any() and (many or name != "power"))]
+    adapting = {name for name in names if many or (name == "none" and panel.length > LEAST_ROWS - 1)}
+    return tuple(each for name in names for each in (name, name + ADAPTING) if each == name or name in adapting)

@@ -15,17 +15,16 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_fit import answer_problems, fit_answers, is_measured
 from peerpressure.fitting._joint_fit import FitDesign, ProfileLikelihood, Sample
-from peerpressure.fitting._profile_intervals import ReplicateFit, fit_replicate
-from peerpressure.fitting._unknowns import (
-    PRESSURES,
-    LikelihoodFit,
+from peerpressure.fitting._likelihood_fit import LikelihoodFit, notes_on
+from peerpressure.fitting._parameters import (
+    PARAMETERS,
     UnknownParameter,
     Unknowns,
     adaptation_of,
     doubling_pieces,
-    notes_on,
     unknowns,
 )
+from peerpressure.fitting._profile_intervals import ReplicateFit, fit_replicate
 from peerpressure.model import Model, require_synchronous
 from peerpressure.parameters import checked_level
 from peerpressure.progress import ShouldStop, cancellable
@@ -261,7 +260,7 @@ def _given(design: FitDesign, data: Outputs, path: Array) -> Array:
 
 def _neutral(model: Model, unknown: Sequence[str]) -> Model:
     """Return the model with harmless values for unknown parameters: only which steps are observed depends on it."""
-    if set(PRESSURES) & set(unknown):
+    if any(PARAMETERS[name].is_pressure for name in unknown):
         model = replace(model, pressure=Constant(1.0))
     if "adaptation" in unknown:
         # So small that no step counts as one in which x₀ is forgotten.
@@ -303,7 +302,7 @@ def _settled(
 ) -> Present:
     """Return which agents have enough steps for their own unknowns, (n,), after checking their total."""
     steps = used.sum(axis=0)
-    own = (~known).astype(int) + ("stubbornness" in what) + ("agent_std" in what)
+    own = (~known).astype(int) + len(what.own)
     # An agent with as many steps as unknowns is fitted exactly: it determines them but adds nothing to the shared ones.
     enough = np.asarray(steps >= np.maximum(own, 1))
     if "stubbornness" in what:
@@ -355,7 +354,7 @@ def _gathered(
     for name in what.names:
         p = _stacked([each and each.parameters[name] for each in fits])
         # One number for all, unless agents or pieces have their own.
-        many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
+        many = what.is_vector(name)
         parameters[name] = p if many else UnknownParameter(*(part[:, 0] for part in vars(p).values()))
     heights = np.array([np.nan if each is None else each.log_likelihood for each in fits])
     remark = _grid_remark(what, data, parameters)

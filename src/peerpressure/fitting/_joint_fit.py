@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._unknowns import COORDINATES, Shared, Unknowns
+from peerpressure.fitting._parameters import COORDINATES, Shared, Unknowns
 from peerpressure.progress import check_cancelled
 from peerpressure.recovery.limits import FIT_RESPONSES
 from peerpressure.step import Array

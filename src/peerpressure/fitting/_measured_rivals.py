@@ -26,26 +26,10 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_search import AnswerIntervals, AnswerProblem, Climb
 from peerpressure.fitting._answers import Answers, Sites
-from peerpressure.fitting._courses import (
-    FIRST_RATES,
-    Course,
-    ParameterTable,
-    at_the_edge,
-    common_parameters,
-    criterion,
-    embedded,
-    own_ranges,
-    own_values,
-    shown_ends,
-)
+from peerpressure.fitting._courses import Course, ParameterTable
 from peerpressure.fitting._integrated import Dynamics, own_series
-from peerpressure.fitting._latent_path import (
-    LatentPath,
-    Measurement,
-    first_opinions,
-    last_opinions,
-    predicted,
-)
+from peerpressure.fitting._latent_path import LatentPath, Measurement, first_opinions, last_opinions, predicted
+from peerpressure.fitting._parameters import PARAMETERS
 from peerpressure.fitting._record import Errors, Panel
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
@@ -57,8 +41,6 @@ from peerpressure.step import Array
 _TRIED, _STARTS = 12, 2
 # Shares of the variance of answers that are tried as measurement noise.
 _SHARES = (0.1, 0.5, 0.9)
-# How far scales may go from their start: measurement noise, spread of hidden opinions, noise.
-_REACH = {"measurement noise": (5.0, 4.0), "spread": (6.0, 4.0), "std": (6.0, 6.0)}
 # A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
 _PROFILED = 3
 _DRAWS = 200
@@ -71,7 +53,6 @@ class MeasuredLikelihood(AnswerProblem):
 
     panel: Panel
     course: Course
-    adapts: bool = False
     # Pressure and adaptation that are given, by a model of the user.
     dynamics: Dynamics | None = None
     # Whether hidden opinions are the last answers, as in walks and averages.
@@ -86,10 +67,9 @@ class MeasuredLikelihood(AnswerProblem):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The name of each coordinate."""
-        own = self.course.names + ("adaptation",) * self.adapts
-        noise = ("measurement noise",) * self.errors.is_measured
+        noise = ("measurement_noise",) * self.errors.is_measured
         level = () if self.averages else (*(f"level {k}" for k in range(self.regressors.shape[1])), "spread")
-        return (*own, *level, *noise, "std")
+        return (*self.course.names, *level, *noise, "std")
 
     @cached_property
     def states(self) -> int:
@@ -142,7 +122,7 @@ class MeasuredLikelihood(AnswerProblem):
         """Return the variance of the errors of measurement at points, (B,)."""
         if not self.errors.is_measured:
             return np.zeros(len(points))
-        return np.exp(2 * points[:, self.names.index("measurement noise")])
+        return np.exp(2 * points[:, self.names.index("measurement_noise")])
 
     # The path.
 
@@ -151,9 +131,8 @@ class MeasuredLikelihood(AnswerProblem):
         if self.dynamics is not None:
             return self.dynamics
         t, rate = self.panel.steps[1:].astype(np.float64), None
-        if self.adapts or self.averages:
-            eta = 1.0 if self.averages else float(special.expit(z[len(self.course.names)]))
-            rate = np.full((t.size, self.panel.n), eta)
+        if self.course.adapts or self.averages:
+            rate = np.full((t.size, self.panel.n), 1.0 if self.averages else self.course.rate(z))
         return Dynamics(self.course.rho(z, t), rate)
 
     def path(self, points: Array) -> LatentPath:
@@ -189,11 +168,10 @@ class MeasuredLikelihood(AnswerProblem):
 
     def starts(self) -> Array:
         """Return points from which a search begins, (points, d), with scales that suit the other coordinates."""
-        rates = FIRST_RATES[1:4] if self.adapts else (np.nan,)
-        courses = self.course.starts[:: max(1, len(self.course.starts) // _TRIED)]
-        own = [np.array([*point, *([rate] * self.adapts)]) for point in courses for rate in rates]
         shares = _SHARES if self.errors.is_measured else (0.0,)
-        return np.array([self._completed(z, share) for z in own for share in shares])
+        return np.array(
+            [self._completed(z, share) for z in self.course.starts(_TRIED, slice(1, 4)) for share in shares]
+        )
 
     def _completed(self, own: Array, share: float) -> Array:
         """Return a start with its scales: those of what is left of answers taken as exact, split by the share."""
@@ -221,9 +199,9 @@ class MeasuredLikelihood(AnswerProblem):
 
     def bounds(self, start: Array) -> list[tuple[float, float]]:
         """Return the range of each coordinate: that of the parameter, or some way on both sides of a scale's start."""
-        own = list(own_ranges(self.course, adapts=self.adapts))
+        own = list(self.course.bounds)
         for name, value in zip(self.names[len(own) :], start[len(own) :], strict=True):
-            below, above = _REACH.get(name, (np.inf, np.inf))
+            below, above = PARAMETERS[name].reach if name in PARAMETERS else (np.inf, np.inf)
             own.append((value - below, value + above))
         return own
 
@@ -251,11 +229,6 @@ class MeasuredFit:
         return self.likelihood.course
 
     @property
-    def adapts(self) -> bool:
-        """Whether hidden opinions follow answers at a rate that was fitted."""
-        return self.likelihood.adapts
-
-    @property
     def z(self) -> Array:
         """The coordinates of the maximum."""
         return self.top.point
@@ -263,7 +236,7 @@ class MeasuredFit:
     @property
     def k(self) -> int:
         """The number of parameters that agents share."""
-        return common_parameters(self.panel) + self.own_count + self.likelihood.errors.is_measured
+        return self.panel.common_parameters + self.own_count + self.likelihood.errors.is_measured
 
     @property
     def log_likelihood(self) -> float:
@@ -273,17 +246,17 @@ class MeasuredFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers."""
-        return criterion(self.panel, self.k, self.log_likelihood)
+        return self.panel.criterion(self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
         """The parameter that only the end of its range bounds, empty if there is none; such a model has no weight."""
-        return "" if self.given is not None else at_the_edge(self.course, self.z, adapts=self.adapts)
+        return "" if self.given is not None else self.course.unidentified(self.z)
 
     @property
     def tells_errors(self) -> bool:
         """Whether errors of measurement are told from the noise of opinions, to which somebody must respond."""
-        return self.likelihood.errors.is_measured and (self.uses_network or self.adapts)
+        return self.likelihood.errors.is_measured and (self.uses_network or self.course.adapts)
 
     @property
     def uses_network(self) -> bool:
@@ -303,14 +276,14 @@ class MeasuredFit:
     @property
     def rate(self) -> float:
         """The rate of adaptation."""
-        return float(special.expit(self.z[len(self.course.names)])) if self.adapts else 0.0
+        return self.course.rate(self.z)
 
     @property
     def measurement_noise(self) -> tuple[float, float, float]:
         """The size of the noise of measurement with the ends of its interval; 0 where there is none."""
         if not self.likelihood.errors.is_measured:
             return 0.0, 0.0, 0.0
-        place = self.likelihood.names.index("measurement noise")
+        place = self.likelihood.names.index("measurement_noise")
         ends = [self._intervals.end(place, side) for side in (-1, 1)]
         low, high = (float(np.exp(end)) for end in ends)
         return float(np.exp(self.z[place])), low, high
@@ -322,7 +295,7 @@ class MeasuredFit:
     @property
     def own_count(self) -> int:
         """The number of parameters of pressure and adaptation."""
-        return len(self.course.names) + self.adapts
+        return len(self.course.names)
 
     @cached_property
     def parameters(self) -> ParameterTable:
@@ -331,21 +304,19 @@ class MeasuredFit:
             return self._parameters()
 
     def _parameters(self) -> ParameterTable:
-        count, adapts = self.own_count, self.adapts
-        names = self.course.names + ("adaptation",) * adapts
+        count, course = self.own_count, self.course
         if not count:
             return ParameterTable((), *(np.zeros(0) for _ in range(4)))
         std = np.sqrt(np.diagonal(self._intervals.covariance))[:count]
-        value = own_values(self.course, self.z, adapts=adapts)
-        low, high = (shown_ends(self.course, self.z, self._reach[place], place, adapts=adapts) for place in (0, 1))
+        value = course.values(self.z)
+        low, high = (course.shown(self.z, self._reach[place], place) for place in (0, 1))
         slopes = np.array(
             [
-                own_values(self.course, self.z + step, adapts=adapts)[k]
-                - own_values(self.course, self.z - step, adapts=adapts)[k]
+                course.values(self.z + step)[k] - course.values(self.z - step)[k]
                 for k, step in enumerate(1e-4 * np.eye(self.z.size)[:count])
             ]
         )
-        return ParameterTable(names, value, np.abs(slopes / 2e-4) * std, low, high)
+        return ParameterTable(course.names, value, np.abs(slopes / 2e-4) * std, low, high)
 
     @cached_property
     def _reach(self) -> tuple[Array, Array]:
@@ -355,7 +326,7 @@ class MeasuredFit:
 
     def _ends(self, std: Array, side: int) -> Array:
         """Return ends of intervals of the coordinates of the course; those of the search range where there are none."""
-        limits = np.array([ends[(side + 1) // 2] for ends in own_ranges(self.course, adapts=self.adapts)])
+        limits = np.array([ends[(side + 1) // 2] for ends in self.course.bounds])
         if self.own_count > _PROFILED:
             ends = self.z[: self.own_count] + side * special.ndtri(0.975) * std
         else:
@@ -390,7 +361,7 @@ class MeasuredFit:
     def _derived(self, z: Array) -> Array:
         dynamics, names = self.likelihood.dynamics_at(z), self.likelihood.names
         rate = float(dynamics.rate.mean()) if dynamics.rate is not None else 0.0
-        noise = np.exp(z[names.index("measurement noise")]) if "measurement noise" in names else 0.0
+        noise = np.exp(z[names.index("measurement_noise")]) if "measurement_noise" in names else 0.0
         rho = dynamics.rho
         return np.array([rho[0], rho.mean(), rho[-1], rate, np.exp(z[-1]), noise])
 
@@ -413,7 +384,7 @@ class MeasuredFit:
         return replace(
             self.panel.model,
             hidden=x,
-            pressure=self.course.schedule(self.z[: len(self.course.names)]),
+            pressure=self.course.schedule(self.z),
             noise=Gaussian(self.noise_std),
             start=first if self.panel.public_start else "hidden",
             adaptation=Adaptation(rate) if rate else None,
@@ -425,20 +396,18 @@ def fit_measured(
     name: str,
     course: Course,
     *,
-    adapts: bool = False,
     given: tuple[Model, Dynamics] | None = None,
     parts: Sequence[object] = (),
 ) -> MeasuredFit:
     """Return the model of the family with the highest likelihood of answers with errors, no lower than its parts."""
     check_measured(panel)
     model, dynamics = given or (None, None)
-    likelihood = MeasuredLikelihood(panel, course, adapts, dynamics)
+    likelihood = MeasuredLikelihood(panel, course, dynamics)
     # The scales of a case are those of the whole as well; of several cases the best one is near the maximum.
     cases = [
         (fit.top.height, np.r_[z, fit.z[fit.own_count :]])
         for fit in parts
-        if isinstance(fit, MeasuredFit)
-        and (z := embedded(fit.course, fit.z[: fit.own_count], course, adapts=adapts)) is not None
+        if isinstance(fit, MeasuredFit) and (z := course.of_part(fit.course, fit.z)) is not None
     ]
     points = [max(cases, key=lambda case: case[0])[1]] if cases else []
     return MeasuredFit(name, panel, likelihood, likelihood.maximum(points), model)
@@ -449,6 +418,6 @@ def check_measured(panel: Panel) -> None:
     if panel.n > ANSWER_LIMIT:
         rule = f"answers with rounding or measurement noise are compared for up to {ANSWER_LIMIT} agents"
         raise TooLargeError(message(rule, got=f"{panel.n:,}", remedy="compare a part of the network"))
-    if panel.count <= common_parameters(panel) + 4:
+    if panel.count <= panel.common_parameters + 4:
         rule, remedy = "answers with errors must be more than the parameters of rivals", "observe longer"
         raise InvalidInputError(message(rule, got=f"{panel.count} after the first ones", remedy=remedy))

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from peerpressure.fitting._courses import criterion
 from peerpressure.fitting._record import Panel
 from peerpressure.immutable import read_only
 from peerpressure.progress import check_cancelled
@@ -156,7 +155,7 @@ class OwnFit:
         """Schwarz's criterion; the effect of a period is learned from the answers of that period alone."""
         count, periods = self.panel.count, self._periods
         charge = periods * float(np.log(count / periods)) if periods else 0.0
-        return charge + criterion(self.panel, self._common, self.log_likelihood)
+        return charge + self.panel.criterion(self._common, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:

@@ -31,7 +31,7 @@ from peerpressure.fitting._joint_fit import (
     searched,
     zero_between,
 )
-from peerpressure.fitting._unknowns import COORDINATES, UnknownParameter
+from peerpressure.fitting._parameters import COORDINATES, UnknownParameter
 from peerpressure.recovery import limits
 from peerpressure.step import Array
 
@@ -234,19 +234,10 @@ class _Profile:
 
     def _shared(self, name: str, at: list[int], ends: list[tuple[float, float]]) -> UnknownParameter:
         """Return a shared parameter from its coordinates and their ends."""
-        scale = COORDINATES[name]
-        value = np.array([scale.back(self.best[k]) for k in at])
-        # The derivative of the parameter by its coordinate carries the standard error over.
-        slope = np.array([(scale.back(self.best[k] + 1e-6) - scale.back(self.best[k] - 1e-6)) / 2e-6 for k in at])
         sure = np.array([k not in self.doubtful for k in at]) & self.curved
-        std = np.where(sure, np.abs(slope) * np.sqrt(self.covariance[at, at]), np.inf)
-        low = np.array([scale.limits[0] if np.isinf(a) else scale.back(a) for a, _ in ends])
-        high = np.array([scale.limits[1] if np.isinf(b) else scale.back(b) for _, b in ends])
-        # A lower end of 0 bounds a parameter that may be absent; the other ends of legal ranges bound nothing.
-        bounded = ((low > scale.limits[0]) | (low == 0)) & (high < scale.limits[1])
-        identified = bounded & sure
-        factor = _proportions(self.problem) if name == "std" else 1.0
-        return UnknownParameter(value * factor, std * factor, low * factor, high * factor, identified)
+        factor = self.problem.unknown.std_of_agents if name == "std" else 1.0
+        variance = self.covariance[at, at]
+        return COORDINATES[name].parameter(self.best[at], variance, np.array(ends), sure=sure, factor=factor)
 
     # What agents have for themselves.
 
@@ -269,7 +260,7 @@ class _Profile:
                 known = seen & ~self.problem.design.free
                 low, high, std = np.where(known, value, low), np.where(known, value, high), np.where(known, 0.0, std)
             fine = seen & np.isfinite(low) & np.isfinite(high) & np.isfinite(std)
-            factor = _proportions(self.problem) if name == "agent_std" else 1.0
+            factor = self.problem.unknown.std_of_agents if name == "agent_std" else 1.0
             shown = np.where(seen, value, np.nan)
             out[name] = UnknownParameter(shown * factor, std * factor, low * factor, high * factor, fine)
         return out, self._opinion_covariance(slopes["hidden"])
@@ -375,12 +366,6 @@ def _within(value: float, bound: float, step: float) -> float:
 def _inverse(w: Array) -> Array:
     """Return s = 1/w; w = 0 means that the outputs show no sign of an agent's neighbours."""
     return np.asarray(np.divide(1.0, w, out=np.full(w.shape, np.inf), where=w > 0))
-
-
-def _proportions(problem: ProfileLikelihood) -> Any:
-    """Return the std of agents relative to their mean, 1 where all have the same."""
-    noise, n = problem.unknown.model.noise, problem.unknown.model.n
-    return noise.deviations(n) / noise.deviations(n).mean() if np.ndim(noise.std) else 1.0
 
 
 def _opinion_variance(problem: ProfileLikelihood, state: ProfilePoint) -> Array:

@@ -19,23 +19,7 @@ from scipy import optimize, special
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._answer_search import Climb
-from peerpressure.fitting._courses import (
-    ADAPTING,
-    FIRST_RATES,
-    TELLING_ROWS,
-    Bounds,
-    Course,
-    ParameterTable,
-    at_the_edge,
-    common_parameters,
-    courses,
-    criterion,
-    embedded,
-    no_course,
-    own_ranges,
-    own_values,
-    shown_ends,
-)
+from peerpressure.fitting._courses import TELLING_ROWS, Bounds, Course, ParameterTable, course_names, course_of
 from peerpressure.fitting._integrated import (
     Criterion,
     Dynamics,
@@ -115,7 +99,6 @@ class FamilyFit:
     panel: Panel = field(repr=False)
     course: Course = field(repr=False)
     criterion: Criterion = field(repr=False)
-    adapts: bool
     z: Array
     log_likelihood: float
     k: int
@@ -124,12 +107,12 @@ class FamilyFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers."""
-        return criterion(self.panel, self.k, self.log_likelihood)
+        return self.panel.criterion(self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
         """The parameter that only the end of its range bounds, empty if there is none; such a model has no weight."""
-        return "" if self.given is not None else at_the_edge(self.course, self.z, adapts=self.adapts)
+        return "" if self.given is not None else self.course.unidentified(self.z)
 
     @property
     def uses_network(self) -> bool:
@@ -154,7 +137,7 @@ class FamilyFit:
         return Reported(z, self.within, height) if free or self._vanishes(z) else usual
 
     def _vanishes(self, z: Array) -> bool:
-        return bool(self.course.names) and z[0] <= self.bounds[0][0]
+        return self.course.name != "none" and z[0] <= self.bounds[0][0]
 
     def likelihood(self, z: Array) -> float:
         """Return the log-likelihood by which models are compared."""
@@ -173,7 +156,7 @@ class FamilyFit:
         if self.given is not None:
             return given_dynamics(self.panel, self.given)
         t = self.panel.steps[1:].astype(np.float64)
-        rate = np.full((t.size, self.panel.n), special.expit(z[-1])) if self.adapts else None
+        rate = np.full((t.size, self.panel.n), self.course.rate(z)) if self.course.adapts else None
         return Dynamics(self.course.rho(z, t), rate)
 
     @cached_property
@@ -189,7 +172,7 @@ class FamilyFit:
     @property
     def rate(self) -> float:
         """The rate of adaptation."""
-        return float(special.expit(self.reported.z[-1])) if self.adapts else 0.0
+        return self.course.rate(self.reported.z)
 
     @cached_property
     def regressors(self) -> Array:
@@ -247,11 +230,6 @@ class FamilyFit:
         std = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         return np.array([self._interval(place, float(std[place])) for place in range(self.reported.z.size)])
 
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The names of the parameters, one for each coordinate."""
-        return self.course.names + ("adaptation",) * self.adapts
-
     @cached_property
     def parameters(self) -> ParameterTable:
         """The parameters with intervals of their likelihood, on the scale of the model."""
@@ -260,17 +238,14 @@ class FamilyFit:
             nothing = np.zeros(0)
             return ParameterTable((), nothing, nothing, nothing, nothing)
         std = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
-        low, high = (shown_ends(self.course, z, self._ends[:, side], side, adapts=self.adapts) for side in (0, 1))
-        value, slopes = self._values(z), np.diagonal(_slopes(self._values, z))
-        return ParameterTable(self.parameter_names, value, np.abs(slopes) * std, low, high)
-
-    def _values(self, z: Array) -> Array:
-        return own_values(self.course, z, adapts=self.adapts)
+        low, high = (self.course.shown(z, self._ends[:, side], side) for side in (0, 1))
+        value, slopes = self.course.values(z), np.diagonal(_slopes(self.course.values, z))
+        return ParameterTable(self.course.names, value, np.abs(slopes) * std, low, high)
 
     @property
     def bounds(self) -> Bounds:
         """The range of each coordinate that is searched."""
-        return own_ranges(self.course, adapts=self.adapts)
+        return self.course.bounds
 
     def _interval(self, place: int, std: float, level: float = 0.95) -> tuple[float, float]:
         drop = 0.5 * float(special.chdtri(1, 1 - level))
@@ -353,7 +328,7 @@ class FamilyFit:
         return replace(
             self.panel.model,
             hidden=x,
-            pressure=self.course.schedule(self.reported.z[: len(self.course.names)]),
+            pressure=self.course.schedule(self.reported.z),
             noise=Gaussian(self.noise_std),
             start=first if self.panel.public_start else "hidden",
             adaptation=Adaptation(rate) if rate else None,
@@ -435,21 +410,18 @@ def _inverse(information: Array) -> Array:
     return np.asarray(inverse)
 
 
-def fit_family(
-    criterion: Criterion, name: str, course: Course, *, adapts: bool, parts: Sequence[Fitted] = ()
-) -> FamilyFit:
+def fit_family(criterion: Criterion, name: str, course: Course, parts: Sequence[Fitted] = ()) -> FamilyFit:
     """Return the model of the family with the highest integrated likelihood, which is no lower than that of a part."""
-    panel, names = criterion.panel, len(course.names)
-    k = common_parameters(panel) + names + adapts
-    draft = FamilyFit(name, panel, course, criterion, adapts, np.zeros(0), -np.inf, k)
-    if names + adapts == 0:
+    panel = criterion.panel
+    k = panel.common_parameters + len(course.names)
+    draft = FamilyFit(name, panel, course, criterion, np.zeros(0), -np.inf, k)
+    if not course.names:
         return replace(draft, log_likelihood=draft.likelihood(np.zeros(0)))
-    rates = FIRST_RATES if adapts else (np.nan,)
-    starts = np.array([[*point, *([rate] * adapts)] for point in course.starts for rate in rates])
+    starts = course.starts()
     if not panel.is_complete:
         # Each evaluation runs a filter.
         starts = starts[:: max(1, len(starts) // 12)]
-    cases = [embedded(fit.course, fit.z, course, adapts=adapts) for fit in parts if isinstance(fit, FamilyFit)]
+    cases = [course.of_part(fit.course, fit.z) for fit in parts if isinstance(fit, FamilyFit)]
     fitted = [z for z in cases if z is not None]
     starts = np.array([*fitted, *starts])
     heights = [draft.rough(z) for z in starts]
@@ -489,8 +461,9 @@ def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit | MeasuredFit:
         raise InvalidInputError(message(rule, got=repr(model)[:120], remedy=remedy))
     own = replace(panel, model=model)
     if panel.errors is not None:
-        return fit_measured(own, name, no_course(), given=(model, given_dynamics(own, model)))
-    draft = FamilyFit(name, own, no_course(), Criterion(own), False, np.zeros(0), 0.0, common_parameters(panel), model)
+        return fit_measured(own, name, course_of(own, "none"), given=(model, given_dynamics(own, model)))
+    none = course_of(own, "none")
+    draft = FamilyFit(name, own, none, Criterion(own), np.zeros(0), 0.0, panel.common_parameters, model)
     return replace(draft, log_likelihood=draft.likelihood(draft.z))
 
 
@@ -514,7 +487,7 @@ class AverageFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers."""
-        return criterion(self.panel, self.k, self.log_likelihood)
+        return self.panel.criterion(self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
@@ -593,7 +566,7 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
         height, variance = _gap_average(panel, best)
     # Agents who return to a level, for which a mean of neighbours also stands, have rivals of their own. In a few rows
     # these are not told from others, and the mean is charged for the parameters of such levels.
-    name, k = ("walk", 1) if alone else ("degroot", 2 if panel.length >= TELLING_ROWS else common_parameters(panel) + 1)
+    name, k = ("walk", 1) if alone else ("degroot", 2 if panel.length >= TELLING_ROWS else panel.common_parameters + 1)
     return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k)
 
 
@@ -602,16 +575,16 @@ def _measured_average(panel: Panel, errors: Errors, *, alone: bool) -> AverageFi
     check_measured(panel)
     # With the degree as stubbornness, constant pressure ρ is a weight ρ/(1 + ρ) of the neighbours.
     own = replace(panel, model=replace(panel.model, stubbornness=_degree_stubbornness(panel)))
-    course = no_course() if alone else courses(own)["constant"]
-    top = MeasuredLikelihood(own, no_course(), averages=True).maximum()
+    course = course_of(own, "none" if alone else "constant")
+    top = MeasuredLikelihood(own, course_of(own, "none"), averages=True).maximum()
     if not alone:
         # The walk is its limit without weight, and another maximum is near.
         likelihood = MeasuredLikelihood(own, course, averages=True)
-        near = Climb.from_start(likelihood, np.r_[course.starts[0], top.point])
+        near = Climb.from_start(likelihood, np.r_[course.starts()[0], top.point])
         top = max(likelihood.maximum(), near, key=lambda climb: climb.height)
     rho = 0.0 if alone else float(course.values(top.point[:1])[0])
     weight = rho / (1 + rho)
-    name, k = ("walk", 1) if alone else ("degroot", common_parameters(panel) + 1)
+    name, k = ("walk", 1) if alone else ("degroot", panel.common_parameters + 1)
     noise = float(np.exp(2 * top.point[-2])) if errors.is_measured else 0.0
     error = float(np.sqrt(noise + errors.spacing**2 / 12))
     std = float(np.exp(top.point[-1])) * (1 - weight)
@@ -639,10 +612,7 @@ WITH_HIDDEN = (FamilyFit, MeasuredFit)
 
 def rival_names(panel: Panel) -> tuple[str, ...]:
     """Return the rivals that a record can be compared with, in the order of the table of rivals."""
-    names = [name for name in courses(panel) if name == "none" or panel.slope.any()]
-    adapting = [name + ADAPTING for name in names if panel.length >= (3 if name == "none" else TELLING_ROWS)]
-    family = [each for name in names for each in (name, name + ADAPTING) if each == name or each in adapting]
-    return (*family, *["degroot"] * bool(panel.slope.any()), "walk", *own_names(panel))
+    return (*course_names(panel), *["degroot"] * bool(panel.slope.any()), "walk", *own_names(panel))
 
 
 def fit_rival(criterion: Criterion, name: str, parts: Sequence[Fitted] = ()) -> Fitted:
@@ -652,10 +622,10 @@ def fit_rival(criterion: Criterion, name: str, parts: Sequence[Fitted] = ()) -> 
         return fit_average(panel, alone=name == "walk")
     if name in OWN_LAWS:
         return fit_own(panel, name)
-    course, adapts = courses(panel)[name.removesuffix(ADAPTING)], name.endswith(ADAPTING)
+    course = course_of(panel, name)
     if panel.errors is not None:
-        return fit_measured(panel, name, course, adapts=adapts, parts=parts)
-    return fit_family(criterion, name, course, adapts=adapts, parts=parts)
+        return fit_measured(panel, name, course, parts=parts)
+    return fit_family(criterion, name, course, parts)
 
 
 def weights_of(fits: Mapping[str, Fitted]) -> dict[str, float]:

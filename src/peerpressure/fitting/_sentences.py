@@ -151,7 +151,7 @@ def _adaptation(c: Compared) -> Iterator[str]:
     fit = c.fit
     if not _describes(c) or not isinstance(fit, WITH_HIDDEN):
         return
-    if fit.adapts:
+    if fit.course.adapts:
         p = fit.parameters
         value, low, high = p.value[-1], p.low[-1], p.high[-1]
         yield f"Opinions adapt to answers, by {_interval(value, low, high)} of the difference at each step."
