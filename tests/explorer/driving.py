@@ -102,7 +102,7 @@ WATCH = """([given, before]) => { if (!document.documentElement) return false;
 
 
 ROOT = Path(__file__).parents[2]
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / "tools" / "js" / "node_modules" / "axe-core" / "axe.min.js"
 # Whatever axe-core finds wrong, with the places.
 AUDIT = """async within => {
     const { violations } = await axe.run(within, { resultTypes: ['violations'] });
