@@ -119,6 +119,11 @@ CASES: dict[str, Case] = {
     "spaces": Case(".txt", "a b\nb c\n", ABC),
     "comments, tabs and carriage returns": Case(".txt", "# friends\n\na\tb\r\nb\tc", ABC),
     "commas and spaces": Case(".edges", "% note\na, b\nb, c\n", ABC),
+    "names that begin like comments": Case(
+        ".csv",
+        "source,target\n#climate,tax\n#vote,tax\ntax,war\nwar,#vote\n",
+        {("#climate", "tax"): 1.0, ("#vote", "tax"): 1.0, ("tax", "war"): 1.0, ("#vote", "war"): 1.0},
+    ),
     "spaces under another suffix": Case(".csv", "a b\nb c\n", ABC),
     "a weight on some lines": Case(".tsv", "a\tb\t1\nc\tb\nb\ta\n", ABC),
     "both directions, one without a weight": Case(".edgelist", "a b 1.0\nb a 1\nb c\n", ABC),
@@ -325,6 +330,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         ".edgelist",
         "0 1 {'weight': 1}\n#1 2 {'weight': 1}\n",
         "line 2 must not begin",
+    ),
+    "a name or a comment without a heading": (".csv", "ann,bob\n#bob,cat\n", "line 2 must not begin with '#'"),
+    "a comment under a heading": (
+        ".csv",
+        'source,target\n"a",b\n# not an edge, really\nb,c\n',
+        "line 3 must not begin with '#'",
     ),
     "a comment in an adjacency list": (".adjlist", "a b\n#b c\n", "line 2 must not begin with '#'"),
     # Graphs and matrices.

@@ -108,7 +108,7 @@ def parse_edges(table: TextTable, weight: str | None = "weight", *, headed: bool
     ``headed`` is whether the format allows a heading. ``weight`` names the column of weights, where "weight" stands for
     all usual names; None leaves weights out.
     """
-    table = with_heading(table) if headed else table
+    table = with_heading(table) if headed else table.unheaded()
     if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
         raise _format_error("an edge list must hold edges", "none", remedy)
@@ -195,8 +195,8 @@ def with_heading(table: TextTable) -> TextTable:
     # Only a comment with as many words as the table has columns can be its heading.
     if len(table.note) == table.width and _names_ends(table.note):
         _check_one_heading(table)
-        return replace(table, heading=table.note)
-    return table.headed() if _is_heading(table) else table
+        return replace(table.unheaded(), heading=table.note)
+    return table.headed() if _is_heading(table) else table.unheaded()
 
 
 def _check_one_heading(table: TextTable) -> None:
@@ -500,10 +500,10 @@ def _with_event_heading(table: TextTable) -> TextTable:
     if not table.rows or table.heading is not None:
         return table
     if len(table.note) == table.width and {*EVENT_ROLES[:3]} <= places_in(table.note, EVENT_ROLES, letters=True).keys():
-        return replace(table, heading=table.note)
+        return replace(table.unheaded(), heading=table.note)
     # Every line of events has a time, so a line without numbers is a heading.
     names = table.rows[0].fields
-    return table if any(is_number(name) or is_date(name) for name in names) else table.headed()
+    return table.unheaded() if any(is_number(name) or is_date(name) for name in names) else table.headed()
 
 
 def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:
