@@ -29,7 +29,7 @@ _EDGE = 0.01
 # Coordinates from which a search begins.
 _FIRST_SIZES = np.linspace(-4.0, 4.0, 9)
 _FIRST_EXPONENTS = (-0.5, 0.0, 0.5, 1.0, 1.5)
-_FIRST_RATES = (-6.0, -4.0, -3.0, -2.0, 0.0)
+_FIRST_RATES: tuple[float, ...] = (-6.0, -4.0, -3.0, -2.0, 0.0)
 # Names of the parameters of each course, and the exponent of time in it where that is known.
 _COURSES: dict[str, tuple[tuple[str, ...], float | None]] = {
     "none": ((), 0.0),
