@@ -127,7 +127,7 @@ def test_friends_who_are_alike_are_no_influence() -> None:
     refused = [each for each in found if each.is_refused]
     assert len(refused) > 3
     assert all(each.verdict == "cannot tell" for each in refused)
-    assert all("Use first='after'." in " ".join(each.sentences) for each in refused)
+    assert all("Declare the first row as answered after." in " ".join(each.sentences) for each in refused)
     after = [response(*alike(seed), **QUICK | {"first": "after"}) for seed in SEEDS]
     assert [each.verdict for each in after].count("responds") == 0
     assert all(each.balance is None for each in after)

@@ -283,7 +283,11 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "numbers under unknown names": (".csv", "edge,a,b\n0,1,2\n1,2,3\n", "'edge', 'a', 'b'"),
     "a weight in the source's place": (".csv", "weight,a,b\n2,1,3\n1,2,3\n", "'weight', 'a', 'b'"),
     "one-way edges": (".csv", GEPHI.format("Directed"), "line 2.*'Anna' to 'Bernd'.*Undirected"),
-    "a fraction of unknown name": (".csv", "person,friend,kg\nann,bob,1.5\n", "called weight.*'kg'.*weight='kg'"),
+    "a fraction of unknown name": (
+        ".csv",
+        "person,friend,kg\nann,bob,1.5\n",
+        "called weight.*'kg'.*name 'kg' as the weight",
+    ),
     "ages of numbered agents": (".csv", "person_a,person_b,age\n1,2,31.5\n", "called weight.*'age'"),
     "a weight that is missing somewhere": (".csv", "source,target,kg\na,b,2\nb,c,\n", "called weight.*'kg'"),
     "a weight that is not available": (".csv", "source,target,kg\na,b,NA\nb,c,2\n", "called weight.*'kg'"),
