@@ -470,12 +470,12 @@ def test_bad_parameters_are_refused_where_they_enter(member: type[Schedule], par
         schedule_from_dict({"kind": member.kind, **parameters})
 
 
-@pytest.mark.parametrize("schedule", CLOSED, ids=str)
 @pytest.mark.parametrize("t", ["1", None, 1j, [[1], [1, 2]], [True], {}], ids=str)
-def test_bad_times_are_refused(schedule: Schedule, t: Any) -> None:
-    for method in (schedule, schedule.reciprocal, schedule.homogeneous, schedule.log):
-        with pytest.raises(ScheduleError, match="times must be"):
-            method(t)
+def test_bad_times_are_refused(t: Any) -> None:
+    for schedule in CLOSED:
+        for method in (schedule, schedule.reciprocal, schedule.homogeneous, schedule.log):
+            with pytest.raises(ScheduleError, match="times must be"):
+                method(t)
 
 
 @pytest.mark.parametrize(
