@@ -231,12 +231,6 @@ def test_stubbornness_and_pressure_may_be_scaled_together(factor: float) -> None
     assert known(one.bias).constant == pytest.approx(known(other.bias).constant)
 
 
-def test_formulas_are_marked_as_estimated() -> None:
-    assert consensus_rate(make(NETWORKS["BA2"], Formula("2*t*cos(1/t)"))).estimated
-    assert not consensus_rate(make(NETWORKS["BA2"], Formula("2*t"))).estimated
-    assert not consensus_rate(make(NETWORKS["BA2"], Linear(2))).estimated
-
-
 def test_constants_can_be_spared() -> None:
     law = known(consensus_rate(with_ratio(NETWORKS["BA2"], 3.0), constants=False).bias)
     assert law.constant is None

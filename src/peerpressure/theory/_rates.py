@@ -457,8 +457,6 @@ class Rate:
         Root mean square of y_i − m over agents and noise.
     ratio : float, optional
         The ratio κ/c where ρ_t ~ c t.
-    estimated : bool, default False
-        Whether the growth of the pressure is estimated from its values.
 
     See Also
     --------
@@ -479,7 +477,6 @@ class Rate:
     variance: Law | None = None
     disagreement: Law | None = None
     ratio: float | None = None
-    estimated: bool = False
 
 
 def consensus_rate(model: System, *, constants: bool = True) -> Rate:
@@ -525,7 +522,7 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     p, structure, omega = growth.exponent, long_run.structure, long_run.omega
     known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
-        return Rate(regime, estimated=growth.estimated)
+        return Rate(regime)
     assert omega is not None
     # The slope of a linear schedule is exact; other schedules are evaluated far out.
     c = growth.slope or _scale(model.pressure, p)
@@ -549,7 +546,6 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
         variance=variance,
         disagreement=None if gamma is None else _disagreement(long_run, p, r, gamma, periodic=periodic),
         ratio=r if regime is Regime.LINEAR else None,
-        estimated=growth.estimated or noise.growth.estimated,
     )
     if mode_lag is not None:
         return _with_onsets(long_run, rate, mode_lag)
@@ -562,7 +558,7 @@ def _lazy_rate(long_run: LongRun) -> Rate:
     model, growth, regime, activation = long_run.model, long_run.growth, long_run.regime, long_run.model.activation
     p, known = growth.exponent, long_run.outcome in (Outcome.CONSENSUS, Outcome.BIPARTITE)
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known or model.adaptation is not None:
-        return Rate(regime, estimated=growth.estimated)
+        return Rate(regime)
     assert activation is not None
     gamma = 0.0 if model.noise.is_zero else model.noise.time_scale.growth.exponent
     # Only for these is the mode of the fixed point v itself, so nothing but the start decides the bias.
@@ -578,7 +574,7 @@ def _lazy_rate(long_run: LongRun) -> Rate:
         free = p - 2 * gamma
         variance = Law(free) if r is None else Law(min(2 * r, free), log=2 * r == free)
         disagreement = Law(p - gamma)
-    return Rate(regime, bias, variance, disagreement, r, estimated=growth.estimated or long_run.estimated)
+    return Rate(regime, bias, variance, disagreement, r)
 
 
 def _mode_path(long_run: LongRun, mode_lag: float) -> ModePath:

@@ -16,7 +16,7 @@ from peerpressure.propagation import LARGEST_COVARIANCE
 from peerpressure.rendering import html_table
 from peerpressure.step import Array
 from peerpressure.theory._advice import Advice
-from peerpressure.theory._answer import ESTIMATED, Findings, outlook, sentence
+from peerpressure.theory._answer import Findings, outlook, sentence
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._explanation import (
@@ -183,8 +183,6 @@ class Verdict:
         What becomes of the public opinions.
     reasons : tuple of Reason
         Why, as codes with numbers; ``reason`` is their text.
-    estimated : bool
-        Whether the outcome rests on the values of a formula at large t instead of on a known growth.
     value : float
         The consensus value v: Σ s x₀/Σ s on an undirected network.
     kappa : float
@@ -235,7 +233,6 @@ class Verdict:
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
-    estimated: bool
     value: float
     kappa: float
     pressure: str
@@ -279,15 +276,12 @@ class Verdict:
     def heading(self) -> str:
         """The outcome as a title."""
         words = self.outcome.value
-        # An unknown outcome claims nothing that could be estimated.
-        return words[0].upper() + words[1:] + " (estimated)" * (self.estimated and self.outcome is not Outcome.UNKNOWN)
+        return words[0].upper() + words[1:]
 
     @property
     def summary(self) -> str:
         """What becomes of the public opinions, in a sentence with a few rounded numbers."""
-        text = sentence(Findings(self.outcome, self.law, self.value, _meaning(self), self.span, self.chance))
-        claimed = self.estimated and self.outcome is not Outcome.UNKNOWN
-        return f"{text} {ESTIMATED}" if claimed else text
+        return sentence(Findings(self.outcome, self.law, self.value, _meaning(self), self.span, self.chance))
 
     @property
     def outlook(self) -> str | None:
@@ -500,7 +494,6 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "convergence": verdict.convergence,
         "reason": verdict.reason,
         "reasons": [reason.to_dict() for reason in verdict.reasons],
-        "estimated": verdict.estimated,
         "value": verdict.value,
         "kappa": verdict.kappa,
         "pressure": verdict.pressure,

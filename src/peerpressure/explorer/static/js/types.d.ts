@@ -249,7 +249,6 @@ export interface Verdict {
   /** The text of all reasons. */
   reason: string;
   reasons: { code: string; values: Record<string, number | string | null>; text: string }[];
-  estimated: boolean;
   /** The growth of the pressure. */
   regime: string;
   /** The consensus value v. */
