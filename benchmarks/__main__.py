@@ -28,12 +28,15 @@ from . import (
     influence,
     latency,
     memory,
+    moderate,
     network_classes,
     orders,
     parts,
     peers,
     readers,
+    refits,
     regression,
+    reported,
     scaling,
     score_power,
     short_panels,
@@ -69,9 +72,12 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "comparison": comparison.measure,
     "panels": short_panels.measure,
     "influence": influence.measure,
+    "moderate": moderate.measure,
+    "reported": reported.measure,
     "answers": answers.measure,
     "diagnostics": goodness_of_fit.measure,
     "scores": score_power.measure,
+    "refits": refits.measure,
     "packages": cross_check.measure,
     "attacks": attacks.measure,
     "accelerator": accelerator.measure,
@@ -85,9 +91,12 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
                         help=f"some of: {', '.join(MEASUREMENTS)}")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
                         help="processes that share the records of studies (fit, comparison, panels, influence, "
-                        "answers, scores); what is timed alone still runs alone")  # fmt: skip
+                        "moderate, reported, answers, scores, refits); what is timed alone runs alone")  # fmt: skip
     parser.add_argument("--records", type=int, metavar="N",
                         help="records of each setting in studies, for a first look or smaller errors")  # fmt: skip
+    parser.add_argument("--keep", type=Path, metavar="FILE",
+                        help="keep the result of each record of a study in a file, one a line; those that it has are "
+                        "not computed again")  # fmt: skip
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the report as Markdown")
     parser.add_argument("--json", type=Path, metavar="FILE",
                         help="write the figures as JSON after each section; those of other sections that the file has "
@@ -97,7 +106,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> None:
     chosen = arguments(given)
-    settings = replace(QUICK if chosen.quick else FULL, jobs=chosen.jobs, records=chosen.records)
+    settings = replace(QUICK if chosen.quick else FULL, jobs=chosen.jobs, records=chosen.records, kept=chosen.keep)
     console = Console()
     machine = {"machine": facts(), "quick": chosen.quick}
     sections = {} if chosen.json is None else stored(chosen.json, machine)

@@ -119,7 +119,7 @@ def measure(settings: Settings) -> Section:
     quick = settings.quick
     cases, count = (CASES[6:8], 2) if quick else (CASES, settings.records_or(RECORDS))
     columns = ("answers", "pressure", "r", "covers pressure", "σ", "r", "x₀", "s a record")
-    outcomes = spread(fitted, [(case, seed) for case in cases for seed in range(count)], settings.jobs)
+    outcomes = spread(fitted, [(case, seed) for case in cases for seed in range(count)], settings)
     parts = {case: outcomes[k * count : (k + 1) * count] for k, case in enumerate(cases)}
     rows = [row(case, own) for case, own in parts.items()]
     table = Table(f"Coverage of 95 % intervals of fits to answers, {count} records a row", columns, rows)

@@ -33,7 +33,7 @@ RIVALS = (
     "common-return",
 )
 SIZES = ((10, 20), (10, 50), (10, 200), (30, 20), (30, 50), (30, 200))
-DATA_SETS = 20
+DATA_SETS = 100
 
 TEXT = f"""\
 Records are made by a plain loop on BA(n, 2) networks with σ = {STD:g}, hidden opinions uniform on [0, 1] and y₀ = x₀
@@ -103,10 +103,12 @@ def winner(n: int, steps: int, truth: str, seed: int) -> tuple[str, float]:
     return best, time.process_time() - begin
 
 
-def confusion(sizes: Sequence[tuple[int, int]], data_sets: int, jobs: int) -> tuple[list[list[Cell]], list[list[Cell]]]:
+def confusion(
+    sizes: Sequence[tuple[int, int]], data_sets: int, settings: Settings
+) -> tuple[list[list[Cell]], list[list[Cell]]]:
     """Return a row for each size: the share of right answers, and seconds; and one for each truth: what was chosen."""
     items = [(n, steps, truth, seed) for n, steps in sizes for truth in RIVALS for seed in range(data_sets)]
-    found = dict(zip(items, spread(winner, items, jobs), strict=True))
+    found = dict(zip(items, spread(winner, items, settings), strict=True))
     totals, truths = list[list[Cell]](), list[list[Cell]]()
     for n, steps in sizes:
         own = {item: answer for item, answer in found.items() if item[:2] == (n, steps)}
@@ -134,7 +136,7 @@ def measure(settings: Settings) -> Section:
     """Return the confusion of rivals, and the time of comparisons."""
     quick = settings.quick
     sizes, data_sets = (SIZES[:1], 1) if quick else (SIZES, settings.records_or(DATA_SETS))
-    totals, truths = confusion(sizes, data_sets, settings.jobs)
+    totals, truths = confusion(sizes, data_sets, settings)
     times = [timed(n, steps) for n, steps in ([(30, 30)] if quick else [(100, 200), (1_000, 100), (200, 10)])]
     tables = [
         Table(f"Right among {len(RIVALS)} rivals, ± a standard error", ("n", "T", "right", "s a comparison"), totals),

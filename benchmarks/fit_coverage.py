@@ -141,7 +141,7 @@ def measure(settings: Settings) -> Section:
     cases, replicates = (CASES[:3], 2 * PART) if settings.quick else (CASES, settings.records_or(REPLICATES))
     firsts = range(0, replicates, PART)
     parts = [(k, first, min(first + PART, replicates)) for k in range(len(cases)) for first in firsts]
-    outcomes, size = spread(fitted, parts, settings.jobs), len(firsts)
+    outcomes, size = spread(fitted, parts, settings), len(firsts)
     rows = [row(case, outcomes[k * size : (k + 1) * size], replicates) for k, case in enumerate(cases)]
     columns = ("unknown", "n", "T", "first", "second", "x₀", "open", "ms a run")
     table = Table(f"Coverage of 95 % intervals of fit, {replicates} runs a row", columns, rows)

@@ -18,7 +18,7 @@ from .settings import Settings
 
 Array = NDArray[np.float64]
 SIZES = ((20, 20), (20, 60), (60, 8))
-DATA_SETS = 60
+DATA_SETS = 200
 # Weights of neighbours at four of them, and the noise of what people would say alone.
 WEIGHTS, NOISES = (0.1, 0.2, 0.4), ("Gaussian", "t₂")
 COVERED = 200
@@ -163,14 +163,14 @@ def size(n: int, rows: int, w: float, noise: str, seed: int) -> tuple[float, boo
     return found.value, bool(found.low <= w <= found.high)
 
 
-def sizes_of(shapes: Sequence[tuple[int, int]], records: int, jobs: int) -> list[list[Cell]]:
+def sizes_of(shapes: Sequence[tuple[int, int]], records: int, settings: Settings) -> list[list[Cell]]:
     """Return a row for each size of record, weight and noise: the mean estimate and the coverage."""
-    settings = [(n, rows, w, noise) for n, rows in shapes for w in WEIGHTS for noise in NOISES]
-    found = spread(size, [(*one, seed) for one in settings for seed in range(records)], jobs)
-    own = [found[k * records : (k + 1) * records] for k in range(len(settings))]
+    cells = [(n, rows, w, noise) for n, rows in shapes for w in WEIGHTS for noise in NOISES]
+    found = spread(size, [(*one, seed) for one in cells for seed in range(records)], settings)
+    own = [found[k * records : (k + 1) * records] for k in range(len(cells))]
     return [
         [*one, records, float(np.mean([value for value, _ in each])), share([held for _, held in each])]
-        for one, each in zip(settings, own, strict=True)
+        for one, each in zip(cells, own, strict=True)
     ]
 
 
@@ -178,14 +178,14 @@ def measure(settings: Settings) -> Section:
     """Return how often each verdict is given, by size and kind of record."""
     sizes, data_sets = ((20, 20),) if settings.quick else SIZES, 2 if settings.quick else settings.records_or(DATA_SETS)
     items = [(n, rows, kind, seed) for n, rows in sizes for kind in ALL for seed in range(data_sets)]
-    answers = dict(zip(items, spread(answer, items, settings.jobs), strict=True))
+    answers = dict(zip(items, spread(answer, items, settings), strict=True))
     rows = {(n, T, kind): [answers[n, T, kind, seed] for seed in range(data_sets)] for n, T in sizes for kind in ALL}
     columns = ("n", "rows", "record", "responds", "no response", "cannot tell", "best", "placebo", "s a record")
     tables = [
         Table(caption, columns, [_row(key, own) for key, own in rows.items() if key[2] in kinds])
         for caption, kinds in (("Nobody responds", NULLS), ("People respond", TRUTHS))
     ]
-    covered = sizes_of(sizes, 2 if settings.quick else settings.records_or(COVERED), settings.jobs)
+    covered = sizes_of(sizes, 2 if settings.quick else settings.records_or(COVERED), settings)
     tables.append(Table("Size", ("n", "rows", "w", "noise", "records", "mean w", "cover"), covered))
     targets = _targets(rows, quick=settings.quick)
     least = min(float(str(row[-1]).split()[0]) for row in covered)

@@ -104,7 +104,7 @@ def judged(name: str, run: int) -> dict[str, list[bool]]:
 def measure(settings: Settings) -> Section:
     """Return size and power of the score tests."""
     runs, names = 5 if settings.quick else settings.records_or(RUNS), list(settings_of())
-    found = spread(judged, [(name, run) for name in names for run in range(runs)], settings.jobs)
+    found = spread(judged, [(name, run) for name in names for run in range(runs)], settings)
     rows: list[list[Cell]] = []
     for k, name in enumerate(names):
         own = found[k * runs : (k + 1) * runs]

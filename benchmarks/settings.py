@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 
@@ -12,7 +13,8 @@ class Settings:
     """Sizes and patience of a run.
 
     ``seconds`` is how long one contender is asked to work in one round, ``jobs`` the number of processes that share the
-    records of a study, and ``records`` how many it has of each setting, None for its own number.
+    records of a study, ``records`` how many it has of each setting, None for its own number, and ``kept`` a file of
+    their results, by which an interrupted study is continued.
     """
 
     sizes: tuple[int, ...] = (100, 10_000, 1_000_000)
@@ -27,6 +29,7 @@ class Settings:
     quick: bool = False
     jobs: int = 1
     records: int | None = None
+    kept: Path | None = None
 
     def records_or(self, usual: int) -> int:
         """Return the records of a setting of a study."""

@@ -121,7 +121,7 @@ def measure(settings: Settings) -> Section:
     nulls = [(shape, kind, 0.0) for kind in NULLS[: 2 if settings.quick else None] for shape in shapes]
     truths = [(shape, kind, w) for w in WEIGHTS for kind in NOISES for shape in shapes][: 1 if settings.quick else None]
     items = [(*setting, seed) for setting in [*nulls, *truths] for seed in range(records)]
-    found = spread(one, items, settings.jobs)
+    found = spread(one, items, settings)
     cells = {setting: found[k * records : (k + 1) * records] for k, setting in enumerate([*nulls, *truths])}
     said = {setting: [each.verdict == "responds" for each in own] for setting, own in cells.items()}
     false: list[list[Cell]] = [

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from benchmarks.clock import ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
+from benchmarks.processes import spread
 from benchmarks.report import PAGE, RESULTS, page
+from benchmarks.settings import QUICK
 from benchmarks.workload import workload
 
 from peerpressure import Constant, Gaussian, Model, Network, simulate
@@ -80,6 +86,34 @@ def test_workload_is_the_model_that_is_timed() -> None:
 
 def test_ratio_is_taken_within_rounds() -> None:
     assert ratio(np.array([10.0, 100.0, 30.0]), np.array([1.0, 10.0, 1.0])) == 10.0
+
+
+class _Half(NamedTuple):
+    """What a task returns."""
+
+    value: float
+    is_even: bool
+
+
+asked: list[int] = []
+
+
+def _half(number: int) -> _Half:
+    asked.append(number)
+    return _Half(number / 2, number % 2 == 0)
+
+
+def test_an_interrupted_study_is_continued(tmp_path: Path) -> None:
+    asked.clear()
+    settings = replace(QUICK, kept=tmp_path / "kept.jsonl")
+    expected = spread(_half, [(3,), (4,)], settings)
+    assert expected == [_Half(1.5, False), _Half(2.0, True)]
+    # A process that is killed leaves half of a line.
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text(kept.read_text(encoding="utf-8")[:-9], encoding="utf-8")
+    assert spread(_half, [(3,), (4,), (5,)], settings) == [*expected, _Half(2.5, False)]
+    assert spread(_half, [(5,), (4,)], settings) == [_Half(2.5, False), _Half(2.0, True)]
+    assert asked == [3, 4, 4, 5]
 
 
 def test_the_page_of_the_documentation_is_a_part_of_the_report() -> None:

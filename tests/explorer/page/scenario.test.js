@@ -6,7 +6,8 @@ import { seededRandom, setUpPage } from "./fakes.js";
 
 setUpPage();
 const JS = "../../../src/peerpressure/explorer/static/js";
-const { decodeState, encodeState } = await import(`${JS}/address.js`);
+const { decodeState } = await import(`${JS}/address.js`);
+const { encodeState } = await import(`${JS}/fragment.js`);
 const { listedEdges, reversed } = await import(`${JS}/distrust.js`);
 const { reconcile } = await import(`${JS}/scenario.js`);
 const { checkedView } = await import(`${JS}/store.js`);

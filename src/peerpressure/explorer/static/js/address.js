@@ -1,6 +1,7 @@
-// The state in the page's address: JSON, deflated, in URL-safe base64, as the fragment.
+// The state in the page's address, and its entries in the browser's history.
 
 import { ask, Refusal } from "./api.js";
+import { encodeState, inflated } from "./fragment.js";
 import { showMessage } from "./messages.js";
 import { checkedView } from "./store.js";
 import { tourStep } from "./tour.js";
@@ -10,55 +11,13 @@ import { tourStep } from "./tour.js";
  * @typedef {import("./types.js").UncheckedState} UncheckedState
  */
 
-// Browsers truncate or refuse addresses of some megabytes, and programs that pass links on do so much earlier.
-const MAX_FRAGMENT = 1_000_000;
-// A short fragment can inflate to gigabytes.
-const MAX_STATE = 64_000_000;
-
-/**
- * Pass bytes through a stream.
- * @param {Uint8Array<ArrayBuffer>} bytes
- * @param {CompressionStream | DecompressionStream} stream
- * @param {number} [limit] throws beyond this many bytes
- */
-async function transform(bytes, stream, limit = Infinity) {
-  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
-  const parts = [];
-  let size = 0;
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    size += part.value.length;
-    if (size > limit) {
-      await reader.cancel();
-      throw new Error("the address holds too much");
-    }
-    parts.push(part.value);
-  }
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
-}
-
-/**
- * Return the fragment for a state, null if it would be too long.
- * @param {State} state
- */
-export async function encodeState(state) {
-  const bytes = await transform(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
-  let text = "";
-  // In pieces, because engines limit how many arguments a call may have.
-  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
-  const fragment = btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-  return fragment.length > MAX_FRAGMENT ? null : `#${fragment}`;
-}
-
 /**
  * Return the state in a fragment; throws if there is none. The scenario still has to be checked by the server.
  * @param {string} fragment
  * @returns {Promise<State>}
  */
 export async function decodeState(fragment) {
-  const text = atob(fragment.replace(/^#/, "").replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
-  const inflated = await transform(bytes, new DecompressionStream("deflate-raw"), MAX_STATE);
-  const state = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(inflated));
+  const state = await inflated(fragment);
   const { scenario, view, other = null } = state ?? {};
   for (const one of other === null ? [scenario] : [scenario, other]) {
     if (typeof one?.network !== "object") throw new Error("the address holds no scenario");
