@@ -25,7 +25,6 @@ from peerpressure.theory._explanation import (
     advice_rows,
     departure_text,
     forecast_rows,
-    law_text,
     legend,
     limit_text,
     not_tried,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 NAMED = 2
 # Characters of a line that no row is longer than.
 UNWRAPPED = 1_000
-_ONE_LINE = 64
 
 
 @final
@@ -513,9 +511,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _plain_law(law: Law) -> dict[str, Any]:
-    # JSON has no infinity, and None means that it is not computed.
-    onset = None if law.onset is None else min(law.onset, 1e300)
-    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log, "onset": onset}
+    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log}
 
 
 def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
@@ -584,10 +580,8 @@ def _facts(verdict: Verdict) -> Rows:
         table.append(("joint connectivity", _connectivity_text(verdict.connectivity)))
     rate = verdict.rate
     laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
-    known = [f"{name} {law_text(law)}" for name, law in laws if law is not None]
-    # On one line if they are short, and one below the other if they have their onsets.
-    parts = [", ".join(known)] if len(", ".join(known)) <= _ONE_LINE else known
-    table += [("decays like" if number == 0 else "", part) for number, part in enumerate(filter(None, parts))]
+    known = [f"{name} {'0' if law.constant == 0 else law}" for name, law in laws if law is not None]
+    table += [("decays like", f"{', '.join(known)} as t → ∞")] if known else []
     if verdict.forecast is not None:
         table += forecast_rows(verdict.forecast, verdict.step)
     if verdict.advice is not None:

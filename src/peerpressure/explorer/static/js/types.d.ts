@@ -259,10 +259,9 @@ export interface Verdict {
   advice: Advice | null;
 }
 
-/** Proportional to t to the power of −exponent (null: ∞), times log t if `log`, from `onset` on (null: not computed). */
+/** Proportional to t to the power of −exponent (null: ∞), times log t if `log`. */
 export interface PowerLaw {
   exponent: number | null;
-  onset: number | null;
   log: boolean;
   constant: number | null;
 }
