@@ -306,7 +306,6 @@ def claims_page(table: pd.DataFrame) -> str:
 COPIED: Mapping[str, str] = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "VISION.md": "vision.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
     "SECURITY.md": "security.md",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-# The first has no window to draw and takes a quarter less time for the same pages. `make browser` looks for the same.
+# The first has no window to draw and takes a quarter less time for the same pages.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-# A test run is the same on every machine: the same examples are drawn, and no clock decides. `make search` draws anew.
+# A test run is the same on every machine: the same examples are drawn, and no clock decides. Others are drawn by
+# `python -m tools search`.
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=35)
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("default")
@@ -66,7 +67,7 @@ def group_of(nodeid: str) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of `make check` and `make durations`."""
+    """Add the options of `make check` and of what records durations."""
     group = parser.getgroup("durations")
     group.addoption("--fast", action="store_true", help="leave out tests that were recorded as slow")
     group.addoption("--fast-first", action="store_true", help="begin with the tests that were not recorded as slow")

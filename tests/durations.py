@@ -1,7 +1,7 @@
 """How long tests take, as the last recorded run has found: the slowest begin first, and ``make check`` leaves them out.
 
-``make durations`` records them anew in ``durations.json``, which holds the mean seconds of the functions that are not
-fast, by file. What is not listed counts as fast, so a new test is in both commands without further ado.
+``python -m tools durations`` records them anew in ``durations.json``, which holds the mean seconds of functions that
+are not fast, by file. What is not listed counts as fast, so a new test is in both commands without further ado.
 """
 
 from __future__ import annotations

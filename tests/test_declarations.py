@@ -23,7 +23,8 @@ from peerpressure.schedules import SCHEDULES
 from tests import waiting
 
 PACKAGE = Path(pp.__file__).parent
-GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+ROOT = Path(__file__).parents[1]
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 GENERATOR = """
 import numpy as np
@@ -158,10 +159,10 @@ else:
 def test_new_members_are_known_everywhere(tmp_path: Path) -> None:
     # With compiled modules, but not kernels.
     shutil.copytree(PACKAGE, tmp_path / "src" / "peerpressure", ignore=shutil.ignore_patterns("*.nbi", "*.nbc"))
-    changes = re.findall(r"```diff\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    changes = re.findall(r"\]\((.*\.diff)\)", GUIDE)
     assert len(changes) == 4
     for change in changes:
-        applied = waiting.run(["git", "apply", "-"], cwd=tmp_path, text=change)
+        applied = waiting.run(["git", "apply", str(ROOT / change)], cwd=tmp_path)
         assert applied.returncode == 0, f"{applied.stderr}\n{change}"
     checks = LAW_CHECKS + SCHEDULE_CHECKS + GENERATOR_CHECKS + GUIDE_CHECKS
     code, environment = GENERATOR + READERS + checks, os.environ | {"PYTHONPATH": str(tmp_path / "src")}

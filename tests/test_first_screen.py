@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tools.__main__ import PARALLEL, STEPS, TOGETHER
 
 import peerpressure as pp
 from tests.waiting import run
@@ -17,21 +18,30 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("target", "commands"),
+    ("target", "command"),
     [
-        ("paper", ["peerpressure paper --out build/paper"]),
-        ("explore", ["peerpressure explore"]),
-        ("test", ["ruff check .", "ruff format --check .", "mypy", "pytest --numprocesses 2 --dist loadfile"]),
+        ("paper", "peerpressure paper --out build/paper"),
+        ("explore", "peerpressure explore"),
+        ("test", "python -m tools test"),
     ],
 )
-def test_make_does_what_the_readme_says(target: str, commands: list[str]) -> None:
+def test_make_does_what_the_readme_says(target: str, command: str) -> None:
     if shutil.which("make") is None:
         pytest.skip("there is no make")
     assert f"\nmake {target} " in README
     # What would be done, which takes minutes.
     done = run(["make", "--dry-run", target], cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    assert {f".venv/bin/{command}" for command in commands} <= set(done.stdout.splitlines())
+    assert f".venv/bin/{command}" in done.stdout.splitlines()
+
+
+def test_make_test_checks_style_and_types_and_runs_all_tests() -> None:
+    rows, last = TOGETHER["test"]
+    commands = {
+        command for name in (*(name for row in rows for name in row), *last) for command in STEPS[name].commands
+    }
+    assert {"ruff check .", "ruff format --check .", "mypy"} < commands
+    assert STEPS["tests"].commands == (f"pytest {PARALLEL}",)
 
 
 def test_the_ten_lines_print_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:

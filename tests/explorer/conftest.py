@@ -6,13 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.explorer.driving import PLAIN, Driver, Layout
+from tests.explorer.driving import STILL, Driver
 from tests.waiting import started
 
 if TYPE_CHECKING:
@@ -47,88 +47,40 @@ def explorer(server: subprocess.Popen[str]) -> str:
     return address[0]
 
 
-@pytest.fixture
-def layout(request: pytest.FixtureRequest) -> Layout:
-    """The window and the fonts; a test whose outcome could depend on them asks for more than one."""
-    given: Layout = getattr(request, "param", PLAIN)
-    return given
-
-
-@pytest.fixture
-def open_page(browser: Browser, explorer: str, layout: Layout) -> Iterator[Callable[..., Driver]]:
-    """Open the explorer, as often as a test likes; each page is held to silence when the test is over."""
-    drivers: list[Driver] = []
-
-    def opened(
-        fragment: str = "", expected: Collection[str] = (), *, address: str = explorer, **options: Any
-    ) -> Driver:
-        context = browser.new_context(**(layout.options | options))
-        drivers.append(Driver(context.new_page(), address, expected))
-        layout.dress(drivers[-1].page)
-        drivers[-1].open(fragment)
-        return drivers[-1]
-
-    yield opened
-    for driver in drivers:
-        driver.page.context.close()
-    for driver in drivers:
-        driver.check()
-
-
 @pytest.fixture(scope="session")
-def drivers() -> Iterator[dict[str, Driver]]:
-    """The pages that are open, by the names of their layouts."""
-    found: dict[str, Driver] = {}
+def open_pages() -> Iterator[list[Driver]]:
+    """The page that is open, or nothing."""
+    found: list[Driver] = []
     yield found
-    for driver in found.values():
+    for driver in found:
         driver.page.context.close()
-
-
-@pytest.fixture(scope="session")
-def pages(
-    browser: Browser, explorer: str, server: subprocess.Popen[str], drivers: dict[str, Driver]
-) -> Callable[[Layout], Driver]:
-    """One page for each layout, which tests use one after the other: opening one takes longer than most of them."""
-
-    def page_of(layout: Layout) -> Driver:
-        if layout.name not in drivers:
-            context = browser.new_context(**layout.options)
-            drivers[layout.name] = Driver(context.new_page(), explorer)
-            drivers[layout.name].server = server.pid
-            layout.dress(drivers[layout.name].page)
-        return drivers[layout.name]
-
-    return page_of
 
 
 @pytest.fixture
 def one_page(
-    pages: Callable[[Layout], Driver],
-    layout: Layout,
-    drivers: dict[str, Driver],
+    browser: Browser,
+    explorer: str,
+    server: subprocess.Popen[str],
+    open_pages: list[Driver],
     request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> Iterator[Driver]:
-    """The page of a layout, which shows what the test before has left; after a failure there is a new one."""
-    driver = pages(layout)
-    driver.pictures = tmp_path
+    """One page for all tests, which shows what the test before has left: opening one takes longer than most of them.
+
+    After a failure there is a new one.
+    """
+    if not open_pages:
+        open_pages.append(Driver(browser.new_context(**STILL).new_page(), explorer))
+    (driver,) = open_pages
+    driver.server, driver.pictures = server.pid, tmp_path
     driver.forget()
-    if driver.page.viewport_size != layout.options["viewport"]:
-        driver.page.set_viewport_size(layout.options["viewport"])
+    if driver.page.viewport_size != STILL["viewport"]:
+        driver.page.set_viewport_size(STILL["viewport"])
     yield driver
     if driver.said or request.node.stash.get(FAILED, False):
-        drivers.pop(layout.name).page.context.close()
+        open_pages.pop().page.context.close()
     else:
         driver.reset()
-        layout.dress(driver.page)
-
-
-@pytest.fixture
-def opened_page(one_page: Driver) -> Iterator[Driver]:
-    """A page whose modules can be called, whatever it shows."""
-    one_page.be_open()
-    yield one_page
-    one_page.check()
 
 
 @pytest.fixture

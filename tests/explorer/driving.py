@@ -7,10 +7,11 @@ import contextlib
 import io
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -28,39 +29,8 @@ PHONE = {"width": 400, "height": 800}
 STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
 
 
-class Layout(NamedTuple):
-    """What the places of things on the page depend on: the size of the window, and the fonts.
-
-    Matplotlib carries its fonts along, so no test depends on what a machine has.
-    """
-
-    name: str
-    width: int
-    height: int
-    fonts: Mapping[str, str] = {}
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """How a browser opens such a window."""
-        return STILL | {"viewport": {"width": self.width, "height": self.height}}
-
-    def dress(self, page: Page) -> None:
-        """Put other fonts in the place of the page's own."""
-        from matplotlib import get_data_path
-
-        for pattern, name in self.fonts.items():
-            page.route(f"**/vendor/{pattern}", _answer(Path(get_data_path(), "fonts", "ttf", name)))
-
-
-def _answer(file: Path) -> Callable[[Route], None]:
-    return lambda route: route.fulfill(path=file)
-
-
-PLAIN = Layout("own fonts", 1400, 900)
-# DejaVu is a fifth wider than the page's own fonts.
-WIDE = Layout("wide fonts", 1280, 720, {"inter/*.woff2": "DejaVuSans.ttf", "stix*/*.woff2": "DejaVuSerif.ttf"})
-# For tests whose outcome could depend on where things are.
-layouts = pytest.mark.parametrize("layout", [PLAIN, WIDE], ids=lambda layout: layout.name, indirect=True)
+# Fonts of Matplotlib, which no machine lacks, in the place of the page's own; DejaVu is a fifth wider.
+WIDE_FONTS = {"inter/*.woff2": "DejaVuSans.ttf", "stix*/*.woff2": "DejaVuSerif.ttf"}
 
 # What most tests begin with: like the page's own start, and small.
 AGENTS, STEPS = 24, 40
@@ -74,6 +44,10 @@ SMALL: dict[str, Any] = {
     "noise": {"law": "gaussian", "std": 0.5},
     "run": {"steps": STEPS, "replicates": 3, "seed": 1},
 }
+
+
+# What is not for people who do not program: names of a program, its numbers, and the words of a proof.
+JARGON = re.compile(r"\b[a-z]+_[a-z_]+\b|\b[a-z_]+\(\)|\b\d(?:\.\d+)?e[+-]\d+|local exponent")
 
 
 # Hold back questions for the exact law, and note when the run of a scenario is asked for. What belongs to the scenario
@@ -128,7 +102,7 @@ WATCH = """([given, before]) => { if (!document.documentElement) return false;
 
 
 ROOT = Path(__file__).parents[2]
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / "tools" / "js" / "node_modules" / "axe-core" / "axe.min.js"
 # Whatever axe-core finds wrong, with the places.
 AUDIT = """async within => {
     const { violations } = await axe.run(within, { resultTypes: ['violations'] });
@@ -151,6 +125,10 @@ def fragment_of(state: object) -> str:
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     packed = packer.compress(json.dumps(state).encode()) + packer.flush()
     return "#" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def _answer(file: Path) -> Callable[[Route], None]:
+    return lambda route: route.fulfill(path=file)
 
 
 class Driver:
@@ -200,6 +178,13 @@ class Driver:
         self.asked.clear()
         self.said.clear()
         self.expected.clear()
+
+    def dress(self) -> None:
+        """Put wide fonts in the place of the page's own, from its next opening on."""
+        from matplotlib import get_data_path
+
+        for pattern, name in WIDE_FONTS.items():
+            self.page.route(f"**/vendor/{pattern}", _answer(Path(get_data_path(), "fonts", "ttf", name)))
 
     def leave(self) -> None:
         """Have the page loaded anew the next time; nobody listens to it until then."""

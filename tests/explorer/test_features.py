@@ -111,18 +111,13 @@ def test_agents_are_made_to_distrust_others_and_to_be_zealots(driver: Driver) ->
     check_distrust(driver)
     page = driver.page
     driver.go({"scenario": {"network": {"named": "karate"}, "run": {"steps": 9}}, "view": {"agents": [0, 33]}})
-    for agent, zealots in ((0, [0]), (33, [0, 33])):
+    for agent in (0, 33):
         with driver.answering():
             page.click(f"#zealot-{agent}")
-        assert driver.scenario()["agents"]["zealots"] == zealots
+    assert driver.scenario()["agents"]["zealots"] == [0, 33]
     keys = page.eval_on_selector_all("#network-key li:not([hidden])", "all => all.map(one => one.dataset.key)")
     assert keys == ["arrow", "mutual", "zealot"]
     assert page.inner_text("#verdict-heading") == "Disagreement"
-    assert page.get_attribute("#zealot-33", "aria-pressed") == "true"
-    with driver.answering():
-        page.click("#zealot-33")
-    assert driver.scenario()["agents"]["zealots"] == [0]
-    assert page.inner_text("#verdict-heading") == "Consensus on v"
 
 
 def test_topics_are_added_shown_one_at_a_time_and_exported(driver: Driver, tmp_path: Path) -> None:

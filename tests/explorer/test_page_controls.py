@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from typing import Any
 
 import pytest
 
 import peerpressure as pp
 from peerpressure.scenario import scenario_from
-from tests.explorer.driving import SMALL, Driver
+from tests.explorer.driving import JARGON, SMALL, Driver
 
 
 def reached(tree: Any, path: str) -> Any:
@@ -56,20 +55,13 @@ def test_every_slider_and_field_sets_its_key_and_the_last_of_many_changes_counts
     # While sliders move, one question of a kind is open at a time.
     most = page.evaluate("() => window.most")
     assert most["/api/run"] == max(most.values()) == 1
+    # What is typed counts as well, and what depends on a choice comes and goes with it.
     driver.type("network.n", 57)
-    with driver.answering():
-        driver.type("pressure.slope", 2.5)
-    assert page.inner_text("#network-facts").startswith("57 agents")
-    assert driver.scenario()["pressure"]["slope"] == 2.5
-    driver.choose("noise.temporal", "frozen")
-    assert driver.scenario()["noise"]["temporal"] == "frozen"
     driver.choose("noise.temporal", "ar1")
     with driver.answering():
         driver.type("noise.temporal.ar1", 0.5)
+    assert page.inner_text("#network-facts").startswith("57 agents")
     assert driver.scenario()["noise"]["temporal"] == {"ar1": 0.5}
-    with driver.answering():
-        driver.row("agents.stubbornness").get_by_label("The same for all").check()
-    assert driver.scenario()["agents"]["stubbornness"] == 1.0
     driver.choose("noise", "none")
     assert driver.scenario()["noise"] == {"law": "none"}
     assert driver.row("noise.temporal").count() == 0
@@ -136,43 +128,30 @@ def test_every_kind_and_every_example_can_be_chosen(driver: Driver, catalogue: d
     driver.leave()
 
 
-# Names of a program, numbers as a program writes them, and the words of a proof.
-JARGON = re.compile(r"\b[a-z]+_[a-z_]+\b|\b[a-z_]+\(\)|\b\d(?:\.\d+)?e[+-]\d+|local exponent")
-
-
-def test_verdicts_on_all_examples_are_in_words_for_people_who_do_not_program(catalogue: dict[str, Any]) -> None:
-    for preset in catalogue["presets"]:
-        verdict = pp.diagnose(scenario_from(preset["state"]["scenario"]).system())
-        assert JARGON.findall(f"{verdict.heading} {verdict.summary} {verdict.outlook} {verdict.reason}") == [], preset[
-            "id"
-        ]
+def key_span(driver: Driver) -> float:
+    """The range of opinions that the colours span, as the key tells it."""
+    low, high = (float(driver.page.inner_text(f"#key-{end}").replace("−", "-")) for end in ("low", "high"))
+    return high - low
 
 
 def test_examples_open_and_play_by_themselves_unless_stillness_is_wanted(one_page: Driver) -> None:
     driver, page = one_page, one_page.page
     driver.open()
-    driver.frame()
-    # Whoever wants no motion sees how it ends.
-    assert driver.number("#time-shown") == 200
-    # Most happens in the first steps: the axis of time is logarithmic. One scale of colours holds for all times.
-    assert page.get_attribute("#log-time", "aria-pressed") == "true"
-    spans = []
-    for pressed in ("false", "true"):
-        assert page.get_attribute("#zoom-colours", "aria-pressed") == pressed
-        spans.append(driver.number("#key-high") - driver.number("#key-low"))
-        page.click("#zoom-colours")
-        driver.frame()
+    # Whoever wants no motion sees how it ends, in one scale of colours for all times.
+    driver.exist("#time-shown[data-value='200']")
+    assert page.inner_text("#time-end") == "200"
+    assert page.get_attribute("#zoom-colours", "aria-pressed") == "false"
+    spans = [key_span(driver)]
+    page.click("#zoom-colours")
+    driver.exist("#key[data-zoomed=true]")
+    spans.append(key_span(driver))
     assert spans[0] > 0.9
-    assert 0 < spans[1] < 0.1
-    driver.open_preset("first_steps")
-    assert page.get_attribute("#play", "data-playing") == "false"
+    assert 0 < spans[1] < spans[0] / 5
     page.emulate_media(reduced_motion="no-preference")
-    driver.open()
-    driver.exist("#time-shown:not([data-value='0'])")
     driver.open_preset("too_fast_tree")
     driver.exist("#play[data-playing=true]")
-    assert JARGON.findall(page.evaluate("() => document.body.textContent")) == []
     assert page.is_hidden("#message")
+    assert JARGON.findall(page.evaluate("() => document.body.textContent")) == []
     page.select_option("#speed", "500")
     # Once only.
     driver.exist("#play[data-playing=false]")
@@ -181,9 +160,7 @@ def test_examples_open_and_play_by_themselves_unless_stillness_is_wanted(one_pag
     driver.leave()
 
 
-def test_refusals_are_told_once_in_the_librarys_words_and_nothing_moves(
-    driver: Driver, catalogue: dict[str, Any]
-) -> None:
+def test_refusals_are_told_once_in_the_librarys_words_and_nothing_moves(driver: Driver) -> None:
     page = driver.page
     driver.expected.add("422")
     driver.choose("pressure", "formula")
@@ -219,15 +196,6 @@ def test_refusals_are_told_once_in_the_librarys_words_and_nothing_moves(
     field.evaluate("field => { field.value = 't +'; field.dispatchEvent(new Event('input', { bubbles: true })) }")
     driver.see("#message[data-tone=bad]:not([hidden])")
     assert page.locator("#network").bounding_box() == network
-    driver.resize(1400, 900)
-    with driver.answering():
-        field.fill("t")
-    with driver.answering():
-        driver.type("run.replicates", 1000)
-    driver.type("run.steps", 100_000)
-    driver.see("#message[data-tone=bad]:not([hidden])")
-    assert f"{catalogue['limits']['work']:,}" in page.inner_text("#message-text")
-    assert page.get_attribute("#verdict", "data-state") == "pending"
 
 
 def test_a_drag_is_one_change_and_all_changes_can_be_undone_and_done_again(driver: Driver) -> None:
@@ -264,14 +232,8 @@ def test_a_drag_is_one_change_and_all_changes_can_be_undone_and_done_again(drive
     driver.go_to(7)
     driver.rest()
     assert page.evaluate(depth) == 0
-    assert page.is_enabled("#redo")
     page.focus("#play")
     with driver.answering():
         driver.press("Control+y")
     driver.wait_for_depth(1)
     assert json.dumps(driver.scenario()["noise"]) != json.dumps(SMALL["noise"])
-    with driver.answering():
-        driver.press("Control+z")
-    with driver.answering():
-        driver.press("Control+Shift+z")
-    assert driver.scenario()["noise"] != SMALL["noise"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import peerpressure as pp
 from peerpressure import noise, recovery, schedules
 from peerpressure.explorer import catalogue as tables
 from peerpressure.explorer.catalogue import Choice, catalogue, control
@@ -16,6 +17,7 @@ from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.parameters import Parameter
 from peerpressure.reproduction.design import AGENTS, SEED, agents_drawn
 from peerpressure.scenario import scenario_from
+from tests.explorer.driving import JARGON
 
 CACHE = ModelCache(Limits())
 
@@ -94,6 +96,9 @@ def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
     assert set(preset.view) <= {"tab", "agents", "logTime", "logSize", "colour", "zoomColours", "time", "speed", "pace"}
     if preset.view.get("tab") == "observer":
         assert scenario.observe is not None
+    verdict = pp.diagnose(scenario.system())
+    # In words for people who do not program.
+    assert JARGON.findall(f"{verdict.heading} {verdict.summary} {verdict.outlook} {verdict.reason}") == []
 
 
 def test_the_page_opens_on_thirty_four_people_unless_told_otherwise() -> None:

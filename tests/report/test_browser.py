@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import pytest
 
 from peerpressure.plotting import ANIMATIONS, FIGURES
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize
 
-PATIENCE = 120_000  # milliseconds, for machines that do much else
 DESK: ViewportSize = {"width": 1300, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 800}
 
@@ -36,8 +36,9 @@ def loaded(browser: Browser, address: str, heard: Heard) -> Iterator[Page]:
     page.on("request", lambda request: heard.asked.append(request.url))
     page.on("console", lambda message: heard.said.append(message.text))
     page.on("pageerror", lambda error: heard.said.append(str(error)))
-    page.goto(address, timeout=PATIENCE)
-    page.wait_for_load_state("networkidle", timeout=PATIENCE)
+    page.set_default_timeout(0)
+    page.goto(address, wait_until="commit")
+    wait_until(lambda: page.evaluate("document.readyState") == "complete", "the report to be loaded")
     yield page
     page.close()
 
@@ -69,8 +70,9 @@ def test_every_figure_and_formula_is_seen_and_the_page_does_not_scroll_sideways(
 ) -> None:
     page.set_viewport_size(viewport)
     for name in ANIMATIONS:
-        page.locator(f"#animation-{name}").evaluate("details => { details.open = false }")
-        page.click(f"#animation-{name} summary", timeout=PATIENCE)
+        page.evaluate("name => { document.getElementById(name).open = true }", f"animation-{name}")
+    drawn = "[...document.images].every(image => image.complete && image.clientWidth)"
+    wait_until(lambda: page.evaluate(drawn), "all pictures to be drawn")
     sizes = page.evaluate("[...document.images].map(i => [i.naturalWidth, i.clientWidth, i.alt.length])")
     assert len(sizes) == len(FIGURES) + len(ANIMATIONS)
     assert min(min(size) for size in sizes) > 20

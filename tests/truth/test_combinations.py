@@ -1,6 +1,7 @@
 """Combinations of networks, updates, adaptation and time: verdicts, and the law of each agent, against exact laws.
 
-``make truth`` judges all 378 models of the 42 combinations, and random ones; a sample of them is judged here.
+``python -m tests.truth --combinations 400`` judges all 378 models of the 42 combinations, and random ones; a sample of
+them is judged here.
 """
 
 from __future__ import annotations

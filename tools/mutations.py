@@ -1,4 +1,4 @@
-"""How much the tests catch: ``python -m tests.mutations --count 60 --seed 1``.
+"""How much the tests catch: ``python -m tools.mutations --count 60 --seed 1``.
 
 Small mistakes are made in a copy of the package, one at a time, and the tests nearest to each are run: those named for
 the module or for one that imports it, its own examples, those that import it, those that mention what it defines, and
@@ -358,7 +358,7 @@ def table(results: Sequence[Judged]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.mutations", description=__doc__)
     parser.add_argument("--count", type=int, default=60, help="number of mistakes")
     parser.add_argument("--seed", type=int, default=1, help="seed that they are drawn with")
     parser.add_argument("--jobs", type=int, default=1, help="mistakes that are tried at a time")

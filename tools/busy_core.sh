@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Run `make test` as a slow and busy machine does: on one core, which three endless loops share with it.
 #
-#   tests/busy_core.sh          three times, on core 0
-#   RUNS=1 CORE=1 tests/busy_core.sh
+#   tools/busy_core.sh          three times, on core 0
+#   RUNS=1 CORE=1 tools/busy_core.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 core=${CORE:-0}

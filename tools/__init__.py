@@ -1,0 +1,1 @@
+"""What contributors do besides the commands of the Makefile: ``python -m tools`` lists it."""

