@@ -6,7 +6,6 @@ import ast
 import importlib
 import inspect
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import peerpressure
+from tests import waiting
 from tests.sources import FILES, ROOT, nodes, tree
 from tests.test_docstrings import NAMESPACES
 
@@ -211,7 +211,7 @@ def test_nothing_evaluates_text_or_unpickles(path: Path) -> None:
 def test_loading_the_package_loads_nothing_heavy() -> None:
     heavy = ("numpy", "scipy", "numba", "matplotlib", "pandas", "xarray", "typer")
     code = f"import sys, peerpressure; print([name for name in {heavy} if name in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    out = waiting.run([sys.executable, "-c", code])
     assert out.stdout.strip() == "[]"
 
 
@@ -223,7 +223,7 @@ def test_building_a_model_and_checking_a_scenario_load_no_compiler_and_no_plots(
         "pp.cli.invoke(['check', 'k2.toml']); "
         f"sys.exit(str([name for name in {heavy} if name in sys.modules]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = waiting.run([sys.executable, "-c", code], cwd=tmp_path)
     assert (done.stdout[:15], done.stderr) == ("k2.toml: Model(", "[]\n")
 
 
@@ -238,7 +238,7 @@ def test_building_a_model_and_checking_a_scenario_load_no_compiler_and_no_plots(
 )
 def test_the_observer_loads_no_analysis_of_the_long_run(code: str) -> None:
     loaded = "import sys; sys.exit(str([name for name in sys.modules if name.startswith('peerpressure.theory')]))"
-    done = subprocess.run([sys.executable, "-c", f"{code}; {loaded}"], capture_output=True, text=True, check=False)
+    done = waiting.run([sys.executable, "-c", f"{code}; {loaded}"])
     assert done.stderr == "[]\n"
 
 

@@ -165,7 +165,7 @@ def test_partial_outputs_and_coverage() -> None:
 def test_outputs_that_contradict_the_rule_are_errors() -> None:
     own = model_of(noise=pp.Gaussian(0.4), start=0.0, isolated="own")
     run = pp.simulate(own, 12, seed=2)
-    with pytest.raises(InvalidInputError, match=r"isolated='keep'.*agent 2.*step 1"):
+    with pytest.raises(InvalidInputError, match=r"isolated agents keep.*agent 2.*step 1"):
         pp.recover(run, replace(own, isolated="keep"))
 
 

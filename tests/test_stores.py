@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from peerpressure.cli import app
 from peerpressure.errors import CancelledError, FileFormatError, InvalidInputError, TooLargeError
 from peerpressure.networks import barabasi_albert, cycle, failing_edges, path
 from peerpressure.noise import AR1
+from tests import waiting
 
 NETWORK = barabasi_albert(30, 2, seed=1)
 X = np.linspace(0, 1, 30)
@@ -159,7 +159,7 @@ pp.simulate(pp.Model(cycle(30), np.linspace(0, 1, 30), noise=pp.Gaussian(0.1)), 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no such signal")
 def test_a_killed_run_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     file = tmp_path / "run.zarr"
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False, capture_output=True)
+    ended = waiting.run([sys.executable, "-c", KILLED, str(file)])
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     model = pp.Model(cycle(30), X, noise=pp.Gaussian(0.1))
     assert_same(pp.simulate(model, 40, 2, seed=7, out=file), pp.simulate(model, 40, 2, seed=7))
@@ -209,7 +209,7 @@ print(run.states.nbytes, tracemalloc.get_traced_memory()[1])
 def test_memory_does_not_grow_with_the_record(tmp_path: Path) -> None:
     """In a process of its own, whose memory nothing else has used."""
     command = [sys.executable, "-c", MEASURED, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = waiting.run(command)
     size, peak = map(int, done.stdout.split())
     assert size == 201 * 4000 * 8
     assert peak < size / 2

@@ -66,12 +66,19 @@ TEXTS_READ = {
     "a later field": ("a,b\nb,#c\n", [["a", "b"], ["b", "#c"]]),
 }
 TEXTS_REFUSED = {
-    "a row or a comment": ("source,target\n#climate,tax\ntax,war\n", "line 2 must not begin with '#'.*quote its first"),
+    "an incomplete row": ("source,target\n#climate\ntax,war\n", "line 2 must not begin with '#'.*quote its first"),
     "a comment below quotes": ('source,target\n"a",b\n# not an edge, really\nb,c', "line 3 .*'# not an edge, really'"),
     "a comment below spaces": ("1 2\n  % x\n2 3\n", "line 2 must not begin with '%'"),
     "commas behind spaces": ("0 ,1 ,2\n1 ,2 ,3\n", "separator of fields must be clear.*a space before ',' on line 1"),
     "commas and tabs": ("0,\t1\n1,\t2\n", "separator of fields must be clear.*a tab behind each ',' or ';' on line 1"),
 }
+
+
+def test_complete_rows_under_a_heading_are_data_whatever_they_begin_with() -> None:
+    table = parse_table("source,target\n#climate,tax\n%vote,tax\ntax,war\n")
+    assert [row.fields[0] for row in table.headed().rows] == ["#climate", "%vote", "tax"]
+    with pytest.raises(pp.errors.FileFormatError, match="line 2 must not begin with '#'"):
+        table.unheaded()
 
 
 @pytest.mark.parametrize("name", TEXTS_READ)

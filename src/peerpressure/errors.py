@@ -31,7 +31,18 @@ SEARCHED = 10_000  # known names among which a close match is looked for
 
 
 class PeerPressureError(Exception):
-    """Base class of all errors that this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose.
+
+    Attributes
+    ----------
+    arguments : tuple of str
+        The arguments that the remedy is about, given as ``argument``; those of another function than the one called
+        are written ``function.name``. A command line names its options for them, which the message does not.
+    """
+
+    def __init__(self, text: object = "", *, argument: str | tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.arguments = (argument,) if isinstance(argument, str) else argument
 
 
 # Also a ValueError, and others below a MemoryError or OSError: code that does not know this package catches them as

@@ -648,8 +648,10 @@ def _checked_network(network: object, temporal_network: TemporalNetwork | None, 
     # A record of contacts says nothing about what agents who never meet would do.
     rule = isolated or getattr(temporal_network, "isolated", "own")
     if temporal_network is not None and rule == "keep" and not network.is_connected:
-        remedy = "use network.largest_component(), or isolated='own' for agents who then show their own opinions"
-        raise ModelError(message("all agents must meet, if only over time", got=repr(network), remedy=remedy))
+        remedy = "take the largest component, or let isolated agents show their own opinions"
+        raise ModelError(
+            message("all agents must meet, if only over time", got=repr(network), remedy=remedy), argument="isolated"
+        )
     return network
 
 
@@ -670,7 +672,7 @@ def _checked_rule(rule: object, network: Network, temporal_network: TemporalNetw
     if rule is not None and checked_isolated(rule, ModelError) == "keep" and not network.degrees.all():
         alone = np.flatnonzero(network.degrees == 0)
         got = f"no neighbour ever for agent {network.labels[alone[0]]!r} ({alone.size} such in all)"
-        remedy = "remove these agents, or leave out isolated='keep': on a constant network they show their own opinions"
+        remedy = "remove these agents, or let them show their own opinions, as on a constant network they do"
         raise ModelError(message("agents who keep their opinions need neighbours at some step", got=got, remedy=remedy))
     # Nobody is isolated only at times.
     return "own"

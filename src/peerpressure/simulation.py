@@ -254,8 +254,8 @@ def _streamed(
 ) -> Trajectory:
     """Make the steps block by block, each of which is written before the next, and return the run on disk."""
     if not (keep.states or keep.summaries):
-        rule, remedy = "a run on disk needs a record", "use record='all' or 'summaries', or leave out out=..."
-        raise InvalidInputError(message(rule, got="record='final'", remedy=remedy))
+        rule, remedy = "a run on disk needs a record", "record states or summaries, or keep the run in memory"
+        raise InvalidInputError(message(rule, got="the last step only", remedy=remedy))
     steps = whole(steps, "steps", least=0, most=MOST_STEPS)
     begin = starting_state(system.model, system.step, start, start_step)
     chosen = _replicate_numbers(replicates, begin)

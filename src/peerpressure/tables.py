@@ -88,7 +88,8 @@ class TextTable:
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
     first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, ``unit`` what the
     numbers of the records count, and ``forms`` describes names that came in several forms of Unicode. ``form`` names a
-    format in which the separator says nothing.
+    format in which the separator says nothing. ``doubtful`` is the first line below others that begins like a comment
+    and is a record only under a heading.
     """
 
     rows: list[Row]
@@ -100,6 +101,7 @@ class TextTable:
     unit: str = "line"
     forms: str | None = None
     form: str = ""
+    doubtful: tuple[int, str] | None = None
 
     @cached_property
     def width(self) -> int:
@@ -115,7 +117,13 @@ class TextTable:
         """Return the table with its first record as the heading, unless it has one."""
         if self.heading is not None:
             return self
-        return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields))
+        return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields), doubtful=None)
+
+    def unheaded(self) -> TextTable:
+        """Return the table without a heading row, in which a line that begins like a comment may be one."""
+        if self.doubtful is not None:
+            raise comment_below(*self.doubtful)
+        return self
 
     def taken(self, chosen: Iterable[int]) -> TextTable:
         """Return the table of some records, in this order."""
@@ -273,11 +281,27 @@ def parse_table(text: str, what: str = "a row") -> TextTable:
     lines = text.split("\n")
     above = list(takewhile(lambda line: not line.strip() or is_comment(line), lines))
     separator = _separator(text[sum(len(line) + 1 for line in above) :], len(above) + 1)
-    rows, forms = _without_empty_columns(list(_records(lines, len(above), separator, what))), None
+    records = list(_records(lines, len(above), separator, what))
+    doubtful = _doubtful(records, lines)
+    rows, forms = _without_empty_columns(records), None
     # Most tables are plain ASCII, which is found faster in the whole text than in each of its fields.
     if not text.isascii():
         rows, forms = _composed(rows)
-    return TextTable(rows, separator, what, note=_note(above, separator), forms=forms)
+    return TextTable(rows, separator, what, note=_note(above, separator), forms=forms, doubtful=doubtful)
+
+
+def _doubtful(records: list[Row], lines: list[str]) -> tuple[int, str] | None:
+    """Return the first record below others that begins like a comment; raise if it can be nothing else."""
+    found = None
+    for row in records[1:]:
+        # Within a quoted field a # is text.
+        line = lines[row.line - 1]
+        if is_comment(line):
+            # A name such as #climate has no space after its sign.
+            if len(row.fields) != len(records[0].fields) or not line.lstrip()[1:2].strip():
+                raise comment_below(row.line, line)
+            found = found or (row.line, line)
+    return found
 
 
 def is_comment(line: str) -> bool:
@@ -412,11 +436,7 @@ def _records(lines: list[str], start: int, separator: str, what: str) -> Iterato
         # The space between a day and its time of day separates no fields.
         lines = [_DAY_AND_TIME.sub(r"\1T", line.replace("\t", " ")) for line in lines]
     rows = (_quoted_rows if any('"' in line for line in lines[start:]) else _plain_rows)(lines, start, separator, what)
-    for row in (row for row in rows if any(row.fields)):
-        # Within a quoted field a # is text.
-        if row.line - 1 > start and is_comment(lines[row.line - 1]):
-            raise comment_below(row.line, lines[row.line - 1])
-        yield row
+    yield from (row for row in rows if any(row.fields))
 
 
 def _plain_rows(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:

@@ -277,16 +277,14 @@ class Trajectory:
             If states were not recorded, or not those of this agent.
         """
         if self.states is None:
-            remedy = "use record='all' or Record(agents=[...])"
+            remedy = "record all states, or those of some agents"
             raise InvalidInputError(message("a path needs recorded states", got="a run without them", remedy=remedy))
         index = self.model.network.index(agent)
         # Position among the recorded agents, which may be few and in any order.
         where = np.flatnonzero(self.agents == index)
         if not where.size:
             rule = f"agent {agent!r} must be among the recorded ones"
-            raise InvalidInputError(
-                message(rule, got=f"{self.agents.size} others", remedy="add it to Record(agents=[...])")
-            )
+            raise InvalidInputError(message(rule, got=f"{self.agents.size} others", remedy="record it too"))
         return np.asarray(self.states[:, :, where[0]])
 
     def plot(self, ax: Axes | None = None, replicate: int = 0) -> Axes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Container
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from peerpressure import cli
+from tests import waiting
 
 SMALL = """[network]
 generator = "cycle"
@@ -51,15 +51,8 @@ def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> Answer:
 
 
 def process(*arguments: object, **environment: str) -> Answer:
-    done = subprocess.run(
-        [sys.executable, "-m", "peerpressure", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-    )
+    command = [sys.executable, "-m", "peerpressure", *map(str, arguments)]
+    done = waiting.run(command, env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment})
     return Answer(done.returncode, done.stdout, done.stderr)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from peerpressure import cli, files
 from peerpressure.measures import Experiment
 from peerpressure.report import store
 from peerpressure.scenario import load_scenario
+from tests import waiting
 from tests.cli.calling import files_in, run
 
 Captured = pytest.CaptureFixture[str]
@@ -155,7 +155,7 @@ print(failed)
 @pytest.mark.skipif(sys.platform == "win32", reason="files are not limited there")
 def test_a_run_that_does_not_fit_never_ends_the_process() -> None:
     # In a process of its own: HDF5 ended it, when its destructor read metadata that were never written.
-    done = subprocess.run([sys.executable, "-c", FILLING], capture_output=True, text=True, timeout=60, check=False)
+    done = waiting.run([sys.executable, "-c", FILLING])
     assert (done.returncode, done.stdout, done.stderr) == (0, "39\n", "")
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +20,7 @@ import peerpressure
 from peerpressure import Frozen, progress
 from peerpressure.cli import warmup
 from peerpressure.explorer.shapes import shape_of
+from tests import waiting
 from tests.cli.calling import SMALL, process, run
 
 Captured = pytest.CaptureFixture[str]
@@ -259,14 +259,9 @@ DIAGNOSE = ["diagnose", "--graph", "k2"]
     ],
 )
 def test_closed_streams_are_no_errors(command: list[str], closed: list[int]) -> None:
-    """Closed by ``>&-`` in a shell, for instance of a service that wants no output."""
-    program = [sys.executable, "-m", "peerpressure", *command]
-
-    def close() -> None:
-        for number in closed:
-            os.close(number)
-
-    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120, preexec_fn=close)
+    """For instance of a service that wants no output."""
+    shell = ["sh", "-c", " ".join(['exec "$@"', *(f"{number}>&-" for number in closed)]), "sh"]
+    done = waiting.run([*shell, sys.executable, "-m", "peerpressure", *command])
     assert done.returncode == 0
     assert done.stderr == ""
     assert bool(done.stdout) == (1 not in closed)
@@ -296,7 +291,7 @@ for number, (arguments, closed) in enumerate(json.loads(sys.argv[1])):
 def test_commands_answer_through_the_streams_that_are_open(tmp_path: Path) -> None:
     cases = [(DIAGNOSE, [2]), ([*DIAGNOSE, "--json"], [1]), (["run", "missing.toml"], [2])]
     program = [sys.executable, "-c", COPIES, json.dumps(cases)]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    done = waiting.run(program, cwd=tmp_path)
     # An error without an error stream still has its status.
     assert (done.stdout.split(), done.stderr) == (["0", "0", "2"], "")
     assert (tmp_path / "stdout-0").stat().st_size > 0

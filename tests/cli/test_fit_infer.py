@@ -65,7 +65,7 @@ def test_fit_takes_answers_on_a_scale(capfd: pytest.CaptureFixture[str], tmp_pat
     assert known["estimates"][0]["identified"]
     assert not any("grid" in note for note in known["notes"])
     ignored = json.loads(run(capfd, *given, "--json").out)
-    assert "declare --rounding 1" in ignored["notes"][0]
+    assert "declare a rounding of 1" in ignored["notes"][0]
     assert not ignored["estimates"][0]["identified"]
     noisy = json.loads(run(capfd, *given, "--measurement-noise", "--json").out)
     assert {"std", "measurement_noise"} <= {row["parameter"] for row in noisy["estimates"]}
@@ -103,7 +103,7 @@ def test_recover_takes_the_method_that_can_read_the_table(capfd: pytest.CaptureF
     assert "kalman was chosen: outputs are missing" in " ".join(told.out.split())
     refused = run(capfd, "recover", study, "--outputs", gaps, "--method", "innovations")
     assert refused.status != 0
-    assert "--method kalman" in refused.err
+    assert "use the method kalman" in refused.err
 
 
 def test_infer_finds_distrust(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_infer_finds_distrust(capfd: pytest.CaptureFixture[str], tmp_path: Path)
     assert len(there) > 0.8 * np.count_nonzero(truth)
     assert all(np.sign(found[pair]) == np.sign(truth[pair]) for pair in there)
     warned = run(capfd, "infer", str(file), "--pressure", "1.5")
-    assert "--signed" in warned.out
+    assert "infer a signed network" in " ".join(warned.out.split())
 
 
 def test_recover_offers_what_it_does_and_names_infer(capfd: pytest.CaptureFixture[str]) -> None:
@@ -149,20 +149,26 @@ def test_recover_names_the_key_that_allows_distrust(
     command = ("recover", str(scenario), "--outputs", str(outputs), "--unknown-network")
     refused = run(capfd, *command)
     assert refused.status == 2
-    assert "signed = true in unknown_network of [observe]" in refused.err
+    assert "(signed in unknown_network of [observe])" in refused.err
     # The key is the remedy.
     scenario.write_text(scenario.read_text() + "[observe]\nunknown_network = { signed = true }\n")
     assert "listens to" in run(capfd, *command).out
     scenario.write_text(scenario.read_text().replace("signed = true", "signed = true, symmetric = true"))
     both = run(capfd, *command).err
-    assert "signed = true in unknown_network of [observe] or symmetric = true in unknown_network of [observe]" in both
+    assert "(signed in unknown_network of [observe], symmetric in unknown_network of [observe])" in both
 
 
 def test_infer_names_its_options_as_remedies(distrust: tuple[Path, Path], capfd: pytest.CaptureFixture[str]) -> None:
     command = ("infer", str(distrust[1]), "--pressure", "1.5")
-    assert "infer weights of both signs with --signed" in " ".join(run(capfd, *command).out.split())
-    assert "use --signed or --symmetric, not both" in run(capfd, *command, "--signed", "--symmetric").err
-    assert "use --std common, or no --symmetric" in run(capfd, *command, "--std", "agent", "--symmetric").err
+    assert "infer a signed network" in " ".join(run(capfd, *command).out.split())
+    assert (
+        "ask for a signed or a symmetric network, not both (--signed, --symmetric)"
+        in run(capfd, *command, "--signed", "--symmetric").err
+    )
+    assert (
+        "use a common deviation, or infer a directed network (--std, --symmetric)"
+        in run(capfd, *command, "--std", "agent", "--symmetric").err
+    )
 
 
 READERS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
@@ -268,25 +274,31 @@ PYTHON = re.compile(r"\b[a-z_]+=(?!=)|\b[A-Z]\w*\(|\b(?:method|observation|unkno
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("recover", "study.toml", "--outputs", "gaps.csv", "--method", "innovations"), "--method kalman, gls or ols"),
-        (("recover", "study.toml", "--outputs", "rounded.csv", "--method", "innovations"), "--method kalman"),
+        (
+            ("recover", "study.toml", "--outputs", "gaps.csv", "--method", "innovations"),
+            "the method kalman, gls or ols, which can do without (--method)",
+        ),
+        (("recover", "study.toml", "--outputs", "rounded.csv", "--method", "innovations"), "the method kalman"),
         (("recover", "study.toml", "--outputs", "answers.csv", "--method", "mle"), ""),
         (("recover", "study.toml", "--outputs", "answers.csv", "--method", "magic"), "innovations"),
         (("recover", "large.toml", "--outputs", "few.csv", "--method", "kalman"), ""),
-        (("fit", "answers.csv", "--network", "edges.csv", "--unknown", "slop"), "std"),
-        (("fit", "answers.csv", "--network", "edges.csv", "--scale", "1:2"), "--scale 1:5"),
+        (("fit", "answers.csv", "--network", "edges.csv", "--unknown", "slop"), "for instance std and stubbornness"),
+        (("fit", "answers.csv", "--network", "edges.csv", "--scale", "1:2"), "1 and 5 for five points"),
         (("fit", "answers.csv", "--network", "edges.csv", "--level", "2"), "level"),
         (("fit", "answers.csv", "--network", "signed.csv"), "signed"),
         (("fit", "answers.csv", "--network", "edges.csv", "--unknown", "std", "--unknown", "std"), ""),
         (("fit", "few.csv", "--network", "edges.csv"), ""),
         (("compare", "answers.csv", "--network", "signed.csv"), "signed"),
-        (("compare", "few.csv", "--network", "edges.csv"), "--start public"),
+        (
+            ("compare", "few.csv", "--network", "edges.csv"),
+            "a public start uses step 0, a hidden one does not (--start)",
+        ),
         (("compare", "answers.csv", "--network", "edges.csv", "--rival", "konstant"), "rivals"),
         (("infer", "answers.csv", "--pressure", "nonsense"), ""),
         (("infer", "few.csv", "--pressure", "1", "--symmetric"), ""),
         (
             ("infer", "answers.csv", "--pressure", "1", "--std", "agent", "--symmetric"),
-            "--std common, or no --symmetric",
+            "use a common deviation, or infer a directed network (--std, --symmetric)",
         ),
         (("simulate", "--graph", "signed.csv"), "signed"),
         (("simulate", "--graph", "ba:3:9"), ""),

@@ -7,28 +7,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from peerpressure import __version__, cli
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.reproduction import _experiments
+from tests import waiting
+from tests.cli.calling import process
 
 STEPS = "200"
-COMMAND = [sys.executable, "-m", "peerpressure"]
-
-
-def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-    )
 
 
 @pytest.mark.parametrize(
@@ -59,9 +47,9 @@ def test_bad_usage_is_one_line_and_status_2(
 
 
 def test_bad_usage_as_a_process(tmp_path: Path) -> None:
-    done = call("paper", "--out", str(tmp_path), "--steps", "5")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "Traceback" not in done.stderr
+    done = process("paper", "--out", tmp_path, "--steps", "5")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "Traceback" not in done.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,14 +119,13 @@ cli.main()
 """
     command = [sys.executable, "-c", code]
     # A group of its own gets the signal, as a terminal sends it: the processes that the command started, too.
-    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, start_new_session=True, **options) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        os.killpg(process.pid, signal.SIGINT)
-        _, complaint = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert complaint == "peerpressure: interrupted\n"
+    with waiting.started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        assert started.stdout.readline() == "ready\n"
+        os.killpg(started.pid, signal.SIGINT)
+        assert waiting.wait_for_end(started) == 130
+        assert started.stderr.read() == "peerpressure: interrupted\n"
     assert not out.exists()
 
 
@@ -166,7 +153,7 @@ assert invoke(["--help"]) == 0
 heavy = {"numpy", "scipy", "pandas", "matplotlib", "numba", "networkx"} & (set(sys.modules) - before)
 sys.exit(f"loaded {heavy}" if heavy else 0)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = waiting.run([sys.executable, "-c", code])
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import Any
 
@@ -20,6 +19,7 @@ from peerpressure.engine.intrinsics import (
 )
 from peerpressure.engine.layout import aligned
 from peerpressure.engine.plan import SLICE, WIDTH
+from tests import waiting
 
 U = np.uint64
 
@@ -35,7 +35,7 @@ print(sorted(str(one) for one in set(typeof_impl.registry) - known))
 
 def test_nothing_is_registered_when_a_kernel_is_first_called() -> None:
     """Two threads may make the first calls at once, and one then reads the registry while the other extends it."""
-    done = subprocess.run([sys.executable, "-c", LATE_REGISTRATION], capture_output=True, text=True, check=True)
+    done = waiting.run([sys.executable, "-c", LATE_REGISTRATION])
     assert done.stdout.strip() == "[]"
 
 

@@ -33,7 +33,7 @@ REPEATED = [name for name in app.API if name != "upload" and not name.startswith
 # Points of curves, in the place of several times as many.
 COARSE: Mapping[str, Any] = {"MAX_RECOVERIES": 6, "NOISE_SCALES": (1.0, 4.0), "HORIZONS": 6, "MAX_TIMES": 3}
 # A slow machine answers late, and the same.
-PATIENT: Mapping[str, Any] = dict.fromkeys(("seconds", "inference_seconds"), 3_600.0)
+PATIENT: Mapping[str, Any] = {"seconds": 3_600.0}
 
 
 def remembering(compute: Callable[[ModelCache, Body], Answer]) -> Callable[[ModelCache, Body], Answer]:

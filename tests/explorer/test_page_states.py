@@ -25,7 +25,7 @@ PANELS: dict[str, list[str]] = {
 # Where the reason is told that there is no answer.
 TELLING = ["#picture-b", "#verdict", "#recovered", "#strip-error", "#estimates", "#exposure-text", "#budget", "#bench"]
 # Curves of one point.
-HASTY = Limits(recovered=0, inference_seconds=0)
+HASTY = Limits(recovered=0)
 GONE = "The explorer does not answer."
 
 

@@ -20,6 +20,7 @@ from peerpressure.explorer import answers
 from peerpressure.explorer.answers import (
     NEGATIVE,
     ONE_WAY,
+    bench_answer,
     exact_answer,
     inference_answer,
     long_run,
@@ -298,6 +299,13 @@ def test_estimates_over_time_are_those_of_recover_up_to_each_of_the_times(asker:
             assert np.allclose(arrays[name][row], expected, rtol=1e-5, atol=1e-5, equal_nan=True), name
 
 
+def test_sizes_of_noise_are_fewer_where_there_is_more_work_whatever_the_machine() -> None:
+    built = ModelCache(Limits()).build({"scenario": SMALL})
+    sizes = [len(unpack(bench_answer(built, Limits(recovered=most))).arrays["noise"]) for most in (0, 20_000_000)]
+    assert sizes == [1, 2]
+    assert len(unpack(bench_answer(built, Limits())).arrays["noise"]) == 9
+
+
 def test_estimates_over_time_are_fewer_where_there_is_more_work_whatever_the_machine(asker: Asker) -> None:
     built = ModelCache(Limits()).build({"scenario": SMALL})
     times = {
@@ -409,7 +417,7 @@ UNKNOWN: dict[str, Any] = SMALL | {
     "run": {"steps": 60, "replicates": 2, "seed": 5},
     "observe": {"unknown_network": {}},
 }
-FEW = Limits(inferred=3 * 6 * 10_060, inference_seconds=100.0)
+FEW = Limits(inferred=3 * 6 * 10_060)
 
 
 def inferred(limits: Limits = FEW, **observe: Any) -> Packed:
@@ -441,10 +449,10 @@ def test_edges_are_inferred_from_more_and_more_steps_as_the_library_infers_them(
     assert arrays["true"].tolist() == [int(pair in edges) for pair in pairs]
 
 
-def test_without_time_for_more_edges_are_inferred_from_all_steps() -> None:
-    _, arrays = inferred(replace(FEW, inference_seconds=0.0))
-    assert arrays["times"].tolist() == [60]
-    assert arrays["weights"].shape == (1, len(arrays["pairs"]))
+def test_edges_are_inferred_at_fewer_times_where_there_is_more_work_whatever_the_machine() -> None:
+    _, arrays = inferred(replace(FEW, inferred=2 * 6 * 10_060))
+    assert arrays["times"].tolist() == [8, 60]
+    assert arrays["weights"].shape == (2, len(arrays["pairs"]))
 
 
 def test_early_gaps_leave_times_without_an_inferred_network() -> None:

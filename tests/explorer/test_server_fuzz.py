@@ -39,7 +39,6 @@ TIGHT = Limits(
     upload_bytes=20_000,
     seconds=1.0,
     verdict=50_000_000,
-    inference_seconds=0,
     recovered=0,
 )
 GROWTH = 250 * 2**20  # bytes that the process may gain, caches and the allocator's own reserves included

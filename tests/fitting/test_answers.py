@@ -50,7 +50,7 @@ def test_a_fit_to_answers_on_a_scale_is_not_called_identified(std: float) -> Non
     assert not found.identifiable.any()
     assert not any(p.identified.any() for p in found.parameters.values())
     assert "grid of spacing 1" in found.notes[0]
-    for remedy in ("Observation(rounding=1)", "Observation(scale=(first, last))", "'measurement_noise'"):
+    for remedy in ("a rounding of 1", "point of a scale", "measurement noise"):
         assert remedy in found.notes[0]
 
 

@@ -70,8 +70,8 @@ def test_directed_and_signed_are_facts_and_not_permissions() -> None:
 
 
 REFUSED = {
-    "asymmetric": ([[0, 1], [0, 0]], "symmetric, got 0 to 1 1.0 but back 0.0; directed=True keeps"),
-    "negative": ([[0, -1], [-1, 0]], "negative, got -1.0 between 0 and 1; with signed=True"),
+    "asymmetric": ([[0, 1], [0, 0]], "symmetric, got 0 to 1 1.0 but back 0.0; a directed network keeps"),
+    "negative": ([[0, -1], [-1, 0]], "negative, got -1.0 between 0 and 1; in a signed network"),
     "nan": ([[0, math.nan], [1, 0]], "finite, got nan between 0 and 1; remove"),
     "complex": ([[0, 1j], [1j, 0]], "real numbers, got dtype complex128; convert"),
 }
@@ -119,7 +119,7 @@ def test_a_directed_graph_file_says_what_an_edge_means(tmp_path: Path) -> None:
     packed = tmp_path / "a.csv.gz"
     packed.write_bytes(gzip.compress(b"source,target,type\na,b,Directed\nb,c,Directed\n"))
     assert read_network(packed, directed=True).directed
-    with pytest.raises(NetworkError, match="directed=True"):
+    with pytest.raises(NetworkError, match="read it as directed"):
         read_network(packed)
 
 

@@ -119,6 +119,11 @@ CASES: dict[str, Case] = {
     "spaces": Case(".txt", "a b\nb c\n", ABC),
     "comments, tabs and carriage returns": Case(".txt", "# friends\n\na\tb\r\nb\tc", ABC),
     "commas and spaces": Case(".edges", "% note\na, b\nb, c\n", ABC),
+    "names that begin like comments": Case(
+        ".csv",
+        "source,target\n#climate,tax\n#vote,tax\ntax,war\nwar,#vote\n",
+        {("#climate", "tax"): 1.0, ("#vote", "tax"): 1.0, ("tax", "war"): 1.0, ("#vote", "war"): 1.0},
+    ),
     "spaces under another suffix": Case(".csv", "a b\nb c\n", ABC),
     "a weight on some lines": Case(".tsv", "a\tb\t1\nc\tb\nb\ta\n", ABC),
     "both directions, one without a weight": Case(".edgelist", "a b 1.0\nb a 1\nb c\n", ABC),
@@ -278,7 +283,11 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "numbers under unknown names": (".csv", "edge,a,b\n0,1,2\n1,2,3\n", "'edge', 'a', 'b'"),
     "a weight in the source's place": (".csv", "weight,a,b\n2,1,3\n1,2,3\n", "'weight', 'a', 'b'"),
     "one-way edges": (".csv", GEPHI.format("Directed"), "line 2.*'Anna' to 'Bernd'.*Undirected"),
-    "a fraction of unknown name": (".csv", "person,friend,kg\nann,bob,1.5\n", "called weight.*'kg'.*weight='kg'"),
+    "a fraction of unknown name": (
+        ".csv",
+        "person,friend,kg\nann,bob,1.5\n",
+        "called weight.*'kg'.*name 'kg' as the weight",
+    ),
     "ages of numbered agents": (".csv", "person_a,person_b,age\n1,2,31.5\n", "called weight.*'age'"),
     "a weight that is missing somewhere": (".csv", "source,target,kg\na,b,2\nb,c,\n", "called weight.*'kg'"),
     "a weight that is not available": (".csv", "source,target,kg\na,b,NA\nb,c,2\n", "called weight.*'kg'"),
@@ -321,6 +330,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         ".edgelist",
         "0 1 {'weight': 1}\n#1 2 {'weight': 1}\n",
         "line 2 must not begin",
+    ),
+    "a name or a comment without a heading": (".csv", "ann,bob\n#bob,cat\n", "line 2 must not begin with '#'"),
+    "a comment under a heading": (
+        ".csv",
+        'source,target\n"a",b\n# not an edge, really\nb,c\n',
+        "line 3 must not begin with '#'",
     ),
     "a comment in an adjacency list": (".adjlist", "a b\n#b c\n", "line 2 must not begin with '#'"),
     # Graphs and matrices.

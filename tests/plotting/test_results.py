@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +13,7 @@ from matplotlib import pyplot
 import peerpressure as pp
 from peerpressure import networks, privacy, recovery
 from peerpressure.errors import InvalidInputError, NetworkError
+from tests import waiting
 from tests.test_read_only import NOISY, run
 
 FAILING = networks.failing_edges(networks.cycle(5), 0.2, 9, seed=1)
@@ -113,7 +113,7 @@ def test_nothing_loads_matplotlib_before_a_picture() -> None:
         "[one._repr_html_() for one in (r, e, v, b)]; "
         "print('matplotlib' in sys.modules); r.plot(); print('matplotlib' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = waiting.run([sys.executable, "-c", code])
     assert done.stdout.split() == ["False", "True"]
 
 

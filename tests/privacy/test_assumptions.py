@@ -94,7 +94,7 @@ def test_a_start_that_differs_between_agents_has_to_be_declared_public(
 ) -> None:
     model = random_model(N, noise=pp.Gaussian(5.0))
     started = replace(model, start=function(model.x0, model))
-    with pytest.raises(InvalidInputError, match="not declared to be public; pass public_start=True"):
+    with pytest.raises(InvalidInputError, match="not declared to be public; declare it"):
         ask(started)
     assert str(ask(started, public_start=True))
 

@@ -164,7 +164,7 @@ def test_a_start_that_shows_hidden_opinions_is_refused_unless_it_was_published(
     model = pp.Model(pp.networks.cycle(40), hidden, start=start(hidden), noise=pp.Gaussian(20.0))
     with pytest.raises(InvalidInputError, match=re.escape(words)) as refused:
         release(model, 2, public_start=True)
-    assert "public_start='published'" in str(refused.value)
+    assert "declare it as published" in str(refused.value)
     assert release(model, 2, public_start="published").opinions.shape == (1, 2, 40)
 
 

@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 import sys
+from select import select
 from typing import Any
 
 import pandas as pd
@@ -28,6 +29,7 @@ from peerpressure.report.run import (
     run_files,
 )
 from peerpressure.scenario import scenario_from
+from tests import waiting
 
 PLAIN: dict[str, Any] = {
     "network": {"generator": "star", "n": 6},
@@ -128,9 +130,9 @@ def test_drawings_do_not_depend_on_the_process_that_draws() -> None:
         Order("budget", (table,), formats, pictured) for formats, pictured in ((("png", "svg"), True), ((), False))
     ]
     with elsewhere(cores=2) as submit:
-        waiting = [submit(order) for order in orders]
+        pending = [submit(order) for order in orders]
         wrong = submit(Order("budget", (None,)))
-        assert [wait() for wait in waiting] == [here(order)() for order in orders]
+        assert [wait() for wait in pending] == [here(order)() for order in orders]
         with pytest.raises(TypeError):
             wrong()
     assert here(orders[1])() == ({}, None)
@@ -144,11 +146,12 @@ def test_a_process_that_draws_ends_with_its_parent() -> None:
         "with elsewhere(2) as submit:\n"
         "    os.kill(os.getpid(), 9)"
     )
-    # Their output is inherited: this call returns when both have closed it.
-    killed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=60, check=False)
-    assert killed.returncode == -9
+    with waiting.started([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert waiting.wait_for_end(process) == -9
+        # Their output is inherited: it ends when both have closed it.
+        waiting.wait_until(lambda: select([process.stdout], [], [], 0)[0], "the end of the process that draws")
 
 
 def test_a_run_that_draws_nothing_itself_does_without_matplotlib() -> None:
     code = "import sys, peerpressure.report.run, peerpressure.report.drawing; print('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert waiting.run([sys.executable, "-c", code]).stdout == "False\n"

@@ -239,5 +239,5 @@ def test_weights_of_both_signs_are_inferred_where_the_file_asks_for_them() -> No
     found = scenario.infer_network(run)
     assert found.signed
     np.testing.assert_array_equal(found.weights, pp.infer_network(run, model.pressure, signed=True).weights)
-    with pytest.raises(pp.errors.InvalidInputError, match="signed=True"):
+    with pytest.raises(pp.errors.InvalidInputError, match="infer a signed network"):
         scenario_from(data | {"observe": {"unknown_network": {}}}).infer_network(run)

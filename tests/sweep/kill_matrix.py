@@ -58,7 +58,8 @@ def command(*arguments: object) -> list[str]:
 
 def complete(*arguments: object) -> None:
     """Run a command to its end."""
-    subprocess.run(command(*arguments), env=environment(), stdout=subprocess.DEVNULL, check=True)
+    done = waiting.run(command(*arguments), env=environment())
+    assert done.returncode == 0, done.stderr
 
 
 def started(*arguments: object) -> AbstractContextManager[subprocess.Popen[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +15,7 @@ from peerpressure import progress
 from peerpressure.errors import InvalidInputError
 from peerpressure.sweep import OtherSweepError, Plan, SweepError, UnfinishedSweepError, collect, run_sweep, status
 from peerpressure.sweep._results import result_path
+from tests import waiting
 
 from .running import csv, noisy_plan, results
 from .units import PATH
@@ -192,9 +192,7 @@ def test_a_folder_in_the_place_of_a_result_is_named_as_the_obstacle(tmp_path: Pa
         run_sweep(plan, tmp_path, workers=1)
 
 
-@pytest.mark.parametrize("said", [b"", b'{"task": "tests.swe'])
-def test_a_worker_whose_parent_dies_ends_without_a_word(said: bytes) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "peerpressure.sweep._worker"], input=said, capture_output=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+@pytest.mark.parametrize("said", ["", '{"task": "tests.swe'])
+def test_a_worker_whose_parent_dies_ends_without_a_word(said: str) -> None:
+    done = waiting.run([sys.executable, "-m", "peerpressure.sweep._worker"], text=said)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

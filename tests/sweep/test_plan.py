@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sweep import Draws, Plan, Range, Unit
 from peerpressure.sweep.plan import Fingerprint, comparable, hash_text
+from tests import waiting
 
 TASK = "tests.sweep.units:noisy"
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -99,7 +99,7 @@ def test_keys_and_seeds_are_those_of_every_machine_and_process() -> None:
     program = f"from peerpressure.sweep import Plan; print(Plan({TASK!r}, base={{'b': 0.1}}, axes={{'a': [3]}}).units)"
     # Results of sweeps from before random numbers could be common are still known.
     assert Fingerprint("a:b", "0.2.0", 7).digest == hash_text('{"seed":7,"task":"a:b","version":"0.2.0"}')
-    fresh = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    fresh = waiting.run([sys.executable, "-c", program])
     assert fresh.stdout.strip() == str(Plan(TASK, base={"b": 0.1}, axes={"a": [3]}).units)
 
 

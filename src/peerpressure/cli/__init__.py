@@ -174,7 +174,7 @@ def _carry_out(arguments: Sequence[str]) -> int:
             status = _parser()(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
     except InvalidFileError as error:
         # All lines have the same status; max consumes the generator, which prints them.
-        return max(print_error(in_words_of(line, _options(arguments)), USAGE) for line in error.lines)
+        return max(print_error(line, USAGE) for line in error.lines)
     except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
         return print_error(*_explain(error, arguments))
     except (KeyboardInterrupt, typer.Abort):
@@ -187,9 +187,9 @@ def _explain(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
     """Return the message and the exit status for an error; errors of other types are bugs and keep their traceback."""
     match error:
         case typer.TyperException():
-            return explain_usage(error, arguments), error.exit_code
+            return explain_usage(error), error.exit_code
         case PeerPressureError():
-            words = in_words_of(str(error), _options(arguments))
+            words = in_words_of(error, _options(arguments))
             return words, USAGE if isinstance(error, InvalidInputError) else FAILURE
         case OSError():
             # A message without the name of the file would not help.

@@ -20,7 +20,6 @@ from peerpressure.cli.estimates import (
     Step,
     check_out,
     check_report,
-    in_own_words,
     is_folder,
     network_of,
     observation_of,
@@ -102,7 +101,7 @@ def compare(
             measurement_noise=measurement_noise,
         )
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
-        estimates = in_own_words(estimates_of(comparison, drawn=out is not None and is_folder(out)), compare)
+        estimates = estimates_of(comparison, drawn=out is not None and is_folder(out))
         if out is not None:
             from peerpressure.report.run import network_files
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperArgument
 
-from peerpressure.cli.terminal import OUTPUTS, check_folder, in_words_of, listing_problems, options_of, show
+from peerpressure.cli.terminal import OUTPUTS, check_folder, listing_problems
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import declare_output, declared_inputs, expanded, table_format
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from peerpressure.networks import Network, TemporalNetwork
     from peerpressure.recovery import Observation
     from peerpressure.report.estimates import Estimates
@@ -120,19 +117,6 @@ def write_estimates(estimates: Estimates, out: Path, study: Study, files: Mappin
         write_folder({**files, **estimates.files(made_by(study.repeat))}, out, study)
     else:
         write_table(next(iter(estimates.tables.values())), out)
-
-
-def in_own_words(estimates: Estimates, command: Callable[..., None]) -> Estimates:
-    """Return estimates whose sentences and notes name options of the command, not arguments of Python functions."""
-    options = options_of(command)
-    worded = [[in_words_of(text, options) for text in texts] for texts in (estimates.sentences, estimates.notes)]
-    return replace(estimates, sentences=worded[0], notes=worded[1])
-
-
-def show_parts(parts: Iterable[Table | str], command: Callable[..., None]) -> None:
-    """Print tables and texts, the latter in the words of the command."""
-    options = options_of(command)
-    show(*(in_words_of(part, options) if isinstance(part, str) else part for part in parts))
 
 
 def study_of_tables(context: typer.Context, answers: Path, network: Network | TemporalNetwork | None) -> Study:

@@ -19,7 +19,6 @@ from peerpressure.cli.estimates import (
     Scale,
     Step,
     check_out,
-    in_own_words,
     network_of,
     observation_of,
     study_of_tables,
@@ -91,7 +90,7 @@ def fit(
         show_stage("fitting")
         fitted = fit_model(next(iter(runs.values())), model, names, observation=look, level=level)
         table = fitted.to_dataframe()
-        estimates = in_own_words(_estimates(fitted, table), fit)
+        estimates = _estimates(fitted, table)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
             from peerpressure.report.run import network_files

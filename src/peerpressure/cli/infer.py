@@ -13,8 +13,6 @@ from peerpressure.cli.estimates import (
     Origin,
     Step,
     check_out,
-    in_own_words,
-    show_parts,
     study_of_tables,
     write_estimates,
 )
@@ -59,7 +57,7 @@ def infer(
         show_stage("inferring")
         seen, words = read_observations(answers, step=step, origin=origin)
         answer = inferred("", infer_network(seen, pressure, std=std, symmetric=symmetric, signed=signed))
-        estimates = in_own_words(estimates_of([answer]), infer)
+        estimates = estimates_of([answer])
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
             write_estimates(estimates, out, study_of_tables(context, answers, None), {})
@@ -67,6 +65,6 @@ def infer(
         print_json({"outputs": f"{answers}, {words}", **estimates.answer})
         return
     show(f"{answers}: {words}")
-    show_parts(answer.parts, infer)
+    show(*answer.parts)
     if out is not None:
         show(f"written to {out}")

@@ -16,9 +16,7 @@ from peerpressure.cli.estimates import (
     Origin,
     Step,
     check_out,
-    in_own_words,
     is_folder,
-    show_parts,
     stored_run,
     words,
     write_estimates,
@@ -147,7 +145,7 @@ def recover(
                 _draw(estimates[0], figure)
             answers.append(_estimated(topic, estimates))
         note = ALONE if unknown_network and len(answers) > 1 else ""
-        results = in_own_words(estimates_of(answers, [note] if note else []), recover)
+        results = estimates_of(answers, [note] if note else [])
         # Written before anything is printed, so a closed pipe does not lose the file.
         if out is not None:
             _write(results, out, scenario, file, context)
@@ -162,7 +160,7 @@ def _show(answers: Sequence[TopicAnswer], out: Path | None) -> None:
     for answer in answers:
         if answer.topic:
             show(f"\ntopic {answer.topic}")
-        show_parts(answer.parts, recover)
+        show(*answer.parts)
     if out is not None:
         show(f"written to {out}")
 

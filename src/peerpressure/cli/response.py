@@ -13,7 +13,6 @@ from peerpressure.cli.estimates import (
     Directed,
     check_out,
     check_report,
-    in_own_words,
     is_folder,
     study_of_tables,
     write_estimates,
@@ -95,7 +94,7 @@ def response(
             seed=seed,
         )
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
-        estimates = in_own_words(found.estimates(drawn=out is not None and is_folder(out)), response)
+        estimates = found.estimates(drawn=out is not None and is_folder(out))
         if out is not None:
             study = replace(study_of_tables(context, answers, None), contents=_CONTENTS, meanings=_MEANINGS)
             write_estimates(estimates, out, study, {})

@@ -7,7 +7,6 @@ import contextlib
 import inspect
 import io
 import os
-import re
 import shutil
 import sys
 import unicodedata
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperCommand, TyperOption
 
 from peerpressure.errors import FileFormatError, PeerPressureError
@@ -65,53 +65,44 @@ class Command(TyperCommand):
             return super().invoke(ctx)
 
 
-# Typer's texts leave out the value, and the option in others.
-_RULES: Final = (
-    (re.compile(r"Input should be greater than or equal to (.+)"), r"must be at least \1"),
-    (re.compile(r"Input should be less than or equal to (.+)"), r"must be at most \1"),
-    (re.compile(r"Input should be a valid integer.*"), "must be a whole number"),
-    (re.compile(r"Input should be a valid number.*"), "must be a number"),
-    (re.compile(r"Value error, .* is not one of (.+)"), r"must be one of \1"),
-)
+# Rules for the types of errors that Typer's validation has; its own texts leave out the value, and some the option.
+_RULES: Final = {
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "int_parsing": "must be a whole number",
+    "float_parsing": "must be a number",
+    "value_error": "must be {error}",
+}
 
 
-def explain_usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
+def explain_usage(error: typer.TyperException) -> str:
     """Return the message of a wrong command line: the rule, the value and where to read more."""
     context = getattr(error, "ctx", None)
     more = f"see {getattr(context, 'command_path', 'peerpressure')} --help"
-    text = error.format_message().rstrip(".")
-    for pattern, rule in _RULES:
-        if (match := pattern.fullmatch(error.message.rstrip("."))) and (given := _given(error, arguments)):
-            text = f"{given[0]} {match.expand(rule)}, got {given[1]}"
+    text, cause = error.format_message().rstrip("."), error.__cause__
+    if isinstance(cause, ValidationError):
+        found = cause.errors()[0]
+        values = dict(found.get("ctx", {}))
+        if found["type"] == "value_error":
+            # What Typer raises itself: "'x' is not one of 'a', 'b'."
+            values["error"] = str(values["error"]).partition(" is not ")[2].rstrip(".")
+        if found["type"] in _RULES:
+            option = error.param.opts[0]  # type: ignore[attr-defined]
+            text = f"{option} {_RULES[found['type']].format(**values)}, got {found['input']!r}"
     return f"{text}; {more}"
 
 
-# Sections of a scenario with the keys that messages of the library name as arguments of Python functions.
-_SECTIONS: Final = {
-    **dict.fromkeys(("method", "times", "sees_start", "rounding", "prior", "step", "origin", "target"), "[observe]"),
-    **dict.fromkeys(("symmetric", "penalty", "partial"), "unknown_network of [observe]"),
-    **dict.fromkeys(("start", "isolated", "activation", "hidden"), "[agents]"),
-    **dict.fromkeys(("signed", "directed", "largest_component", "connected", "weight"), "[network]"),
-    **dict.fromkeys(("record", "replicates", "steps", "seed"), "[run]"),
-    **{"temporal": "[noise]", "public_start": "[privacy]"},
+# Arguments of the library, and the key of a scenario that sets them.
+_KEYS: Final = {
+    "method": "methods in [observe]",
+    **{name: f"{name} in [observe]" for name in ("times", "sees_start", "rounding", "prior", "target")},
+    **{name: f"{name} in [agents]" for name in ("start", "isolated")},
+    **{name: f"{name} in [run]" for name in ("record", "replicates")},
+    **{f"infer_network.{name}": f"{name} in unknown_network of [observe]" for name in ("symmetric", "signed", "std")},
+    **{f"infer_network.{name}": f"{name} in unknown_network of [observe]" for name in ("penalty", "partial")},
+    "SDE.method": "method in [time]",
+    "public_start": "public_start in [privacy]",
 }
-# Calls that messages name, as arguments; the rules after them are for arguments.
-_CALLS: Final = (
-    (re.compile(r"\bObservation\((scale|rounding)=(.+?\)?)\)(?!\))"), r"\1=\2"),
-    (re.compile(r"add 'measurement_noise' to what is unknown"), "measurement_noise=True"),
-    (re.compile(r"\bprior=Prior\(.+?\)"), "prior={ low = 0.0, high = 1.0 }"),
-    (re.compile(r"\bRecord\((agents|every)=(.+?)\)"), r"record={ \1 = \2 }"),
-    (re.compile(r"\buse network\.largest_component\(\)"), "set largest_component=True"),
-    (re.compile(r"\bsimulate\(\.\.\., replicates=\[k\]\) repeats replicate k alone"), "replicates=1 gives one"),
-    (re.compile(r",? or use delay_pressure\(model, steps\)"), ""),
-)
-# Arguments of the inference of a network, which has keys of its own: a signed network of a file is something else.
-_INFERENCE: Final = re.compile(r"\binfer_network\((\w+)=('\w+'|True|False)\)")
-# A number is taken whole, with its exponent; the point after it ends the sentence.
-_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-_ARGUMENT: Final = re.compile(
-    rf"\b([a-z_]+)=('\w*'(?:, '\w+')*(?: or '\w+')?|\{{.*? \}}|\(.*?\)|\[.*?\]|True\b|False\b|{_NUMBER}|….*?|\.\.\.)"
-)
 
 
 def options_of(command: Callable[..., object]) -> list[str]:
@@ -123,60 +114,19 @@ def options_of(command: Callable[..., object]) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in inspect.signature(command).parameters]
 
 
-def in_words_of(text: str, options: Container[str]) -> str:
-    """Return a message of the library in the words of a command: its options or keys of a file, not Python's arguments.
+def in_words_of(error: PeerPressureError, options: Container[str]) -> str:
+    """Return the message of the library, with the options or keys that set the arguments of its remedy.
 
-    >>> in_words_of("use method='kalman' or 'gls'", ["--method"])
-    'use --method kalman or gls'
-    >>> in_words_of("use method='kalman'", [])
-    "use methods = ['kalman'] in [observe]"
-    >>> in_words_of("use infer_network(signed=True)", ["--unknown-network"])
-    'use signed = true in unknown_network of [observe]'
-    >>> in_words_of("use rounding=1e-05, and table.to_csv(file, index=False)", [])
-    'use rounding = 1e-05 in [observe], and table.to_csv(file, index=False)'
+    >>> in_words_of(PeerPressureError("use the method kalman", argument="method"), ["--method"])
+    'use the method kalman (--method)'
+    >>> in_words_of(PeerPressureError("use the method kalman", argument="method"), [])
+    'use the method kalman (methods in [observe])'
     """
-    for pattern, words in _CALLS:
-        text = pattern.sub(words, text)
-    text = _INFERENCE.sub(lambda match: _words_of_inference(match[1], match[2], options), text)
-    return _ARGUMENT.sub(lambda match: _words_for(match[1], match[2], options), text)
-
-
-def _words_of_inference(name: str, value: str, options: Container[str]) -> str:
-    """Return how a command is given an argument of the inference of a network."""
-    if f"--{name}" in options:
-        return _words_for(name, value, options)
-    return f"{name} = {value.lower()} in unknown_network of [observe]"
-
-
-def _words_for(name: str, value: str, options: Container[str]) -> str:
-    """Return how a command is given an argument of a Python function; one that it cannot be given is left alone."""
-    option = next((flag for flag in (f"--{name.replace('_', '-')}", f"--{name}s") if flag in options), None)
-    if option is not None:
-        if value in ("True", "False"):
-            return option if value == "True" else f"no {option}"
-        # Several values are several options, except for the ends of a scale.
-        several = value.startswith("(")
-        parts = value.replace("'", "").strip("(,)").split(", ") if several else [value.replace("'", "")]
-        return f"{option} {':'.join(parts)}" if name == "scale" else " ".join(f"{option} {part}" for part in parts)
-    if name == "method" and re.match("'(exact|taylor|euler)'", value):
-        return f"method = {value} in [time]"
-    if name not in _SECTIONS:
-        return f"{name}={value}"
-    section = f" in {_SECTIONS[name]}"
-    if name == "method":
-        return f"methods = [{value}]{section}"
-    return f"{name} = {value.replace('True', 'true').replace('False', 'false')}{section}"
-
-
-def _given(error: typer.TyperException, arguments: Sequence[str]) -> tuple[str, str] | None:
-    """Return the option that an error is about, and its value; None if it is about something else."""
-    for name in getattr(getattr(error, "param", None), "opts", ()):
-        for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-            # Both forms of an option with a value: --steps 5 and --steps=5.
-            option, sign, value = word.partition("=")
-            if option == name:
-                return name, repr(value if sign else following)
-    return None
+    places = []
+    for argument in error.arguments:
+        option = f"--{argument.rpartition('.')[2].replace('_', '-')}"
+        places += [option] if option in options else [_KEYS[argument]] if argument in _KEYS else []
+    return f"{error} ({', '.join(places)})" if places else str(error)
 
 
 # 2 is what shells and Typer use for wrong arguments, 130 what shells report for Ctrl-C (128 + SIGINT).

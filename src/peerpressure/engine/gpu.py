@@ -56,7 +56,7 @@ def _cupy() -> Any:
         cupy.cuda.runtime.getDeviceCount()
     except Exception as error:  # CuPy raises many kinds, and its import may fail in the driver's loader
         rule = "device='gpu' needs an NVIDIA device and CuPy"
-        remedy = "pip install cupy-cuda12x, or cupy-cuda13x for CUDA 13, or use device='cpu'"
+        remedy = "pip install cupy-cuda12x, or cupy-cuda13x for CUDA 13, or use the device cpu"
         raise PeerPressureError(message(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from None
     return cupy
 
@@ -92,10 +92,10 @@ def run(
     """Make the plan's steps from ``start`` on all accelerators, calling ``report(steps done)`` at intervals."""
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
-        raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
+        raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use the device cpu for SciPy's laws"))
     if plan.model.temporal_network is not None and plan.model.network.directed:
         rule, got = "temporal networks on the accelerator are undirected", repr(plan.model.temporal_network)
-        raise PeerPressureError(message(rule, got=got, remedy="use device='cpu'"))
+        raise PeerPressureError(message(rule, got=got, remedy="use the device cpu"))
     result = _empty_result(plan)
     shares = [
         Share(number, plan, rows, (start, memory, hidden_state), result)
@@ -289,7 +289,7 @@ class Device:
 
     def _refuse(self, needed: int) -> None:
         single = self.plan.dtype == np.float32
-        remedy = "use device='cpu'" if single else "use dtype='float32', or device='cpu'"
+        remedy = "use the device cpu" if single else "use the dtype float32, or the device cpu"
         memory = Memory(self.free_bytes(), place="in the device's memory")
         raise too_large(memory, needed, what="one replicate", remedy=remedy)
 

@@ -34,6 +34,7 @@ from peerpressure.privacy import exposure
 from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
 from peerpressure.recovery import METHODS, Estimate, NetworkEstimate, Observation, recover
+from peerpressure.recovery.observation import ResolvedObservation
 from peerpressure.rendering import fixed
 from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario.scenario import Observe, Privacy
@@ -455,11 +456,14 @@ def budget_answer(built: Experiment, limits: Limits) -> bytes:
 def bench_answer(built: Experiment, limits: Limits) -> bytes:
     """Return ε, and the error that the observer expects of its estimates, under more and less noise."""
     check_one_topic(built, "privacy under other noise")
-    last, deadline = last_observed(built, limits), time.monotonic() + limits.inference_seconds
+    last = last_observed(built, limits)
     noise, found, failed = built.model.noise, dict[float, tuple[float, float]](), None
-    for scale in () if noise.is_zero else NOISE_SCALES:
-        if found and time.monotonic() > deadline:
-            break
+    look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
+    step, once = _recovery_work(built.model.n, complete=_sees_everything(look))
+    # Counted in work and not in seconds, so they are the same on every machine.
+    affordable = max(limits.recovered // (last * step + once), 1)
+    for scale in () if noise.is_zero else NOISE_SCALES[:affordable]:
+        check_cancelled()
         try:
             found[scale] = _promise_and_error(_louder(built, scale), last)
         except FATAL:
@@ -503,7 +507,7 @@ def recovered_answer(built: Experiment, limits: Limits) -> bytes:
     except RequestError as error:
         # Part of the first view, of which nobody asked this: no error, but a reason in its place.
         return _recovered(built, experiment, {}, str(error))
-    complete = look.everyone and look.uninterrupted and not look.rounding
+    complete = _sees_everything(look)
     for count in _recovery_counts(built.model.n, max(look.times.size, 1), limits, complete=complete):
         check_cancelled()
         seen = replace(built.scenario.observation(), times=look.times[:count].tolist(), first_step=0)
@@ -524,13 +528,22 @@ def _recovery_counts(agents: int, steps: int, limits: Limits, *, complete: bool)
 
     Counted in work and not in seconds, so they are the same on every machine.
     """
+    step, once = _recovery_work(agents, complete=complete)
     for most in (MAX_RECOVERIES, MAX_RECOVERIES // 2, MAX_RECOVERIES // 4, 3, 2):
         counts = _spaced(1, steps, most)
-        # A step of a filter takes a product of matrices, for complete outputs one with the matrix of the network.
-        step, once = (STEP_WORK, agents**3) if complete else (STEP_WORK + agents**3, 0)
         if sum(counts) * step + len(counts) * once <= limits.recovered:
             return counts
     return [steps]
+
+
+def _recovery_work(agents: int, *, complete: bool) -> tuple[int, int]:
+    """Return the work of an estimate for each step, and beside the steps."""
+    # A step of a filter takes a product of matrices, for complete outputs one with the matrix of the network.
+    return (STEP_WORK, agents**3) if complete else (STEP_WORK + agents**3, 0)
+
+
+def _sees_everything(look: ResolvedObservation) -> bool:
+    return look.everyone and look.uninterrupted and not look.rounding
 
 
 def _recovered(
@@ -558,12 +571,6 @@ def _spaced(first: int, last: int, count: int) -> list[int]:
     """Return whole numbers that are evenly spaced on a logarithmic axis."""
     # Rounding makes small numbers coincide, and unique removes the repeats.
     return [int(one) for one in np.unique(np.geomspace(min(first, last), last, count).round())]
-
-
-def _coarse_to_fine(counts: Sequence[int]) -> list[int]:
-    """Return the numbers in another order: the last, the first, and then those between the ones before."""
-    between = (one for stride in (8, 4, 2, 1) for one in counts[::-stride])
-    return [*dict.fromkeys([counts[-1], counts[0], *between])]
 
 
 def last_observed(built: Experiment, limits: Limits) -> int:
@@ -727,18 +734,16 @@ def inference_answer(built: Experiment, limits: Limits) -> bytes:
 
 
 def inferred_edges(built: Experiment, limits: Limits) -> InferredEdges:
-    """Return the edges that are inferred from the first replicate, at as many times as there is time for."""
+    """Return the edges that are inferred from the first replicate, at as many times as the limit of work allows."""
     check_one_topic(built, "an inferred network")
     look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
     counts = _counts(built.model.n, max(look.times.size, 1), limits)
     limits.check_observer(built.model.n, look.last)
     run, observe = first_replicate(built).run, built.scenario.observe or Observe()
     estimates: dict[int, NetworkEstimate] = {}
-    failed, deadline = None, time.monotonic() + limits.inference_seconds
-    # From all steps first, then from coarse to fine: on a slow machine the last ones are left out.
-    for count in _coarse_to_fine(counts):
-        if estimates and time.monotonic() > deadline:
-            break
+    failed = None
+    for count in counts:
+        check_cancelled()
         # y₀ is not among the times that are resolved; who sees it sees it from the start.
         seen = [0] * look.sees_start + look.times[:count].tolist()
         part = built.with_sections(observe=observe.model_copy(update={"times": seen})).scenario

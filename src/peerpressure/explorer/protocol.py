@@ -304,8 +304,8 @@ class Limits:
     follows, ``work`` agents × steps × replicates, ``exact`` multiplications for exact moments, ``optimum`` those of one
     pass in the search for an optimal schedule, ``observed`` agents² × steps of an observer and ``observed_agents`` the
     agents of its network, ``inferred`` agents × steps × times of an inferred network, ``verdict`` and ``recovered``
-    about the multiplications of a diagnosis and of estimates over time, ``states`` the numbers of one picture, ``rows``
-    and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
+    about the multiplications of a diagnosis and of estimates over time or noise, ``states`` the numbers of one picture,
+    ``rows`` and ``numbers`` those of a file, and ``values`` the numbers in a scenario beside its edges.
     """
 
     # Sizes that a page can draw, and that are computed within ``seconds``.
@@ -330,8 +330,6 @@ class Limits:
     verdict: int = 1_000_000_000
     recovered: int = 4_000_000_000
     seconds: float = 20.0
-    # No further time of an inferred network, or size of noise, is computed after these.
-    inference_seconds: float = 8.0
     workers: int = 4
     # Each tab waits for a handful of answers; more than this is a page that asks in a loop.
     waiting: int = 32

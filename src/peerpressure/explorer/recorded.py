@@ -6,7 +6,6 @@ file can hold, and refusals are recorded with their reasons.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +60,7 @@ MAX_NUMBERS = 500_000  # opinions of agents over time
 MAX_MOMENTS = 40_000  # pairs of an exact mean and deviation
 MOMENT_TIMES = 400  # of each agent; fewer times leave room for more agents
 # A file is written without hurry.
-_PATIENCE: Mapping[str, Any] = {"inference_seconds": math.inf, "verdict": sys.maxsize, "recovered": sys.maxsize}
+_PATIENCE: Mapping[str, Any] = {"verdict": sys.maxsize, "recovered": sys.maxsize}
 REASON: Final = "This page is a recording, and computes nothing."
 REMEDY: Final = "To change it, save the scenario and open it with peerpressure explore."
 _UNOBSERVED = "an observer must see all agents in discrete time; pages of scenarios have others as well"

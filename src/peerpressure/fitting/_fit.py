@@ -230,7 +230,7 @@ def _prepared(
 ) -> tuple[Unknowns, FitDesign, list[Sample]]:
     """Return the unknowns, what replicates share, and the replicates."""
     if not (unknown or data.seen.free.size):
-        remedy = "name a parameter, for instance unknown=('std',)"
+        remedy = "name a parameter, for instance std"
         raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
     if data.seen.last * model.n > limits.FIT_NUMBERS:
         rule = f"a likelihood in unknown parameters takes up to {limits.FIT_NUMBERS:,} outputs of a replicate"

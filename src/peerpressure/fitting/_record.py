@@ -217,8 +217,8 @@ def answers_on(states: Array, errors: Errors, times: NDArray[Any]) -> Array:
 def _check_values(times: NDArray[Any], states: Array) -> None:
     if times.size < LEAST_ROWS:
         rule = f"a comparison of models needs {LEAST_ROWS} rows or more: one that is given, and two that are explained"
-        remedy = "add waves; under start='hidden', step 0 is not used, and start='public' uses it"
-        raise InvalidInputError(message(rule, got=f"{times.size}", remedy=remedy))
+        remedy = "add waves; a public start uses step 0, a hidden one does not"
+        raise InvalidInputError(message(rule, got=f"{times.size}", remedy=remedy), argument="start")
     if np.isinf(states).any():
         rule, remedy = "answers must be finite, or missing", "repair or remove it"
         raise InvalidInputError(message(rule, got="an infinite one", remedy=remedy))

@@ -20,7 +20,7 @@ from peerpressure.trajectory import Trajectory
 Graph: TypeAlias = Network | TemporalNetwork
 _STEP_ZERO = (
     "Step 0 was not used: under a hidden start it shows the hidden opinions themselves. If it is an answer like the "
-    "others, use start='public'."
+    "others, declare a public start."
 )
 
 
@@ -62,8 +62,10 @@ def panel_of(
     model = Model(graph, np.zeros(graph.n), _per_agent(stubbornness))
     if model.keeps:
         rule = "isolated agents of a temporal network must show their own opinions in a comparison"
-        remedy = "pass network.aggregate, or a temporal network with isolated='own'"
-        raise InvalidInputError(message(rule, got="isolated='keep'", remedy=remedy))
+        remedy = "take the aggregate of the network, or let isolated agents show their own opinions"
+        raise InvalidInputError(
+            message(rule, got="agents who keep their public ones", remedy=remedy), argument="isolated"
+        )
     run, _ = read or read_observations(data, model, step, origin)
     times, states = _rows(run, model)
     notes: tuple[str, ...] = ()
@@ -105,14 +107,18 @@ def _per_agent(stubbornness: float | ArrayLike) -> Any:
 def _rows(run: Trajectory, model: Model) -> tuple[NDArray[np.int64], Array]:
     """Return the steps and the answers of all agents, (T, n), of the only replicate."""
     if run.states is None:
-        remedy = "simulate with record='all'"
-        raise InvalidInputError(message("a comparison needs recorded states", got="a run without them", remedy=remedy))
+        remedy = "simulate with all states recorded"
+        raise InvalidInputError(
+            message("a comparison needs recorded states", got="a run without them", remedy=remedy), argument="record"
+        )
     if run.model.network.labels != model.network.labels:
         rule, remedy = "the run must be of the agents of the network", "pass the network of the run"
         raise InvalidInputError(message(rule, got=f"{run.model.n} others", remedy=remedy))
     if run.states.shape[0] != 1:
-        rule, remedy = "a comparison explains one record", "simulate(..., replicates=[k]) repeats replicate k alone"
-        raise InvalidInputError(message(rule, got=f"{run.states.shape[0]} replicates", remedy=remedy))
+        rule, remedy = "a comparison explains one record", "simulate one replicate alone"
+        raise InvalidInputError(
+            message(rule, got=f"{run.states.shape[0]} replicates", remedy=remedy), argument="replicates"
+        )
     times = np.asarray(run.times)
     if np.any(times != np.rint(times)):
         rule, remedy = "times must count steps", "number the rows 1, 2, 3 and so on"

@@ -361,7 +361,7 @@ def _why(r: Response) -> Iterator[str]:
     if r.is_refused and r.balance is not None:
         yield (
             f"Neighbours were alike before anybody had seen anything (correlation {r.balance.statistic:.2f}, "
-            f"p = {r.balance.p_value:.2g}): seats were not dealt by chance. Use first='after'."
+            f"p = {r.balance.p_value:.2g}): seats were not dealt by chance. Declare the first row as answered after."
         )
     elif r.panel.saw_the_same or not np.isfinite(r.weight.value):
         yield (

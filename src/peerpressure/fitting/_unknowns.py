@@ -599,7 +599,7 @@ def unknowns(
     if isinstance(names, str) or wrong:
         rule = f"unknowns must be among {', '.join(UNKNOWNS)}"
         got = repr(names) if isinstance(names, str) else ", ".join(map(repr, wrong))
-        raise InvalidInputError(message(rule, got=got, remedy="for instance unknown=('std', 'stubbornness')"))
+        raise InvalidInputError(message(rule, got=got, remedy="for instance std and stubbornness"))
     discrete_model(model, "a fit of unknown parameters")
     _check_noise(model, names)
     _check_kinds(model, names)

@@ -152,7 +152,7 @@ def _plain(data: Any) -> AnswerTable:
     if run.states is None or run.states.shape[0] != 1:
         rule, remedy = (
             "these must be the recorded answers of one group",
-            "pass one replicate, simulated with record='all'",
+            "pass one replicate, simulated with all states recorded",
         )
         raise InvalidInputError(message(rule, got=f"{run.replicates.size} replicates", remedy=remedy))
     labels = [str(label) for label in np.array(run.model.network.labels, dtype=object)[np.asarray(run.agents)]]

@@ -108,7 +108,7 @@ def parse_edges(table: TextTable, weight: str | None = "weight", *, headed: bool
     ``headed`` is whether the format allows a heading. ``weight`` names the column of weights, where "weight" stands for
     all usual names; None leaves weights out.
     """
-    table = with_heading(table) if headed else table
+    table = with_heading(table) if headed else table.unheaded()
     if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
         raise _format_error("an edge list must hold edges", "none", remedy)
@@ -195,8 +195,8 @@ def with_heading(table: TextTable) -> TextTable:
     # Only a comment with as many words as the table has columns can be its heading.
     if len(table.note) == table.width and _names_ends(table.note):
         _check_one_heading(table)
-        return replace(table, heading=table.note)
-    return table.headed() if _is_heading(table) else table
+        return replace(table.unheaded(), heading=table.note)
+    return table.headed() if _is_heading(table) else table.unheaded()
 
 
 def _check_one_heading(table: TextTable) -> None:
@@ -275,14 +275,16 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
     signs = [table.heading[k] for k in range(table.width) if plain_name(table.heading[k]) in SIGNS]
     if weight == "weight" and signs:
         rule = "weights must have the signs of edges themselves"
-        own = "drop the column" if remedy else "leave weights out with weight=None (weighted = false in a scenario)"
-        raise _format_error(rule, f"a column {signs[0]!r}", f"write weights such as -1 with signed=True, or {own}")
+        own = "drop the column" if remedy else "leave weights out (weighted = false in a scenario)"
+        raise _format_error(
+            rule, f"a column {signs[0]!r}", f"write weights such as -1 and read the network as signed, or {own}"
+        )
     doubtful = [] if "weight" in places else _doubtful_weights(table, places)
     if weight == "weight" and doubtful:
         rule = "a column of numbers in an edge list must be called weight if it is one"
         own = (
-            f"rename it weight, name it with weight={doubtful[0]!r}, or leave weights out with weight=None "
-            "(weighted = false in a scenario); lists of contacts with times have a reader of their own"
+            f"rename it weight, name {doubtful[0]!r} as the weight, or leave weights out (weighted = false in a "
+            "scenario); lists of contacts with times have a reader of their own"
         )
         raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy or own)
     return places
@@ -362,7 +364,9 @@ def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bo
     if bad.any():
         k = int(np.argmax(bad))
         rule = "a weight must be finite" + ("" if signed else " and not negative")
-        remedy = "use a number" if signed else "use a weight above 0, or signed=True if it means distrust"
+        remedy = (
+            "use a number" if signed else "use a weight above 0, or read the network as signed if it means distrust"
+        )
         raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
 
 
@@ -379,9 +383,9 @@ def _check_directions(
     for k, (kind, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
         one_way = ONE_WAY.get(kind.casefold().removesuffix(".0"))
         if one_way is not None and one_way != directed and (b, a) not in pairs:
-            remedy = "read it with directed=True, or set the type to Undirected if both listen to each other"
+            remedy = "read it as directed, or set the type to Undirected if both listen to each other"
             if directed:
-                remedy = "list it in both directions, or read it without directed=True"
+                remedy = "list it in both directions, or do not read it as directed"
             place = f"{table.unit} {table.rows[k].line if table.unit == 'line' else k + 1}"
             rule = f"{place}: edges must go both ways" + (" where they are undirected" if directed else "")
             raise NetworkError(message(rule, got=f"one from {a!r} to {b!r} only", remedy=remedy))
@@ -496,10 +500,10 @@ def _with_event_heading(table: TextTable) -> TextTable:
     if not table.rows or table.heading is not None:
         return table
     if len(table.note) == table.width and {*EVENT_ROLES[:3]} <= places_in(table.note, EVENT_ROLES, letters=True).keys():
-        return replace(table, heading=table.note)
+        return replace(table.unheaded(), heading=table.note)
     # Every line of events has a time, so a line without numbers is a heading.
     names = table.rows[0].fields
-    return table if any(is_number(name) or is_date(name) for name in names) else table.headed()
+    return table.unheaded() if any(is_number(name) or is_date(name) for name in names) else table.headed()
 
 
 def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:

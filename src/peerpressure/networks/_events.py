@@ -202,7 +202,7 @@ def _check_weights(events: Events, labels: Sequence[Label]) -> None:
             events, ~finite, labels, "weights must be finite", "remove those events or give them a number"
         )
     if events.weights.size and events.weights.min() < 0:
-        remedy = "distrust takes a Network that does not change, with signed=True; here use 0 to end an edge"
+        remedy = "distrust takes a signed network that does not change; here use 0 to end an edge"
         raise _bad_events(events, events.weights < 0, labels, "weights must not be negative", remedy)
     # The degree of an agent at any step is at most this sum.
     with np.errstate(over="ignore"):

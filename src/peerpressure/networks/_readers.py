@@ -238,7 +238,7 @@ def read_labels(path: str | PathLike[str]) -> list[Label]:
         if len(first) != 1 and "agent" not in places:
             got = ", ".join(map(repr, first[:6])) or "an empty file"
             raise _format_error("a table of agents must name them", f"columns {got}", "call the column agent")
-        table = table.headed() if places else table
+        table = table.headed() if places else table.unheaded()
         texts = table.column(places.get("agent", 0))
         label = parse_labels(texts)
         return [label[text] for text in texts]

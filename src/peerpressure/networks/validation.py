@@ -57,7 +57,7 @@ def check_agents(n: Any, edges: int) -> int:
 
 def checked_seed(seed: Seed) -> int:
     """Return a seed as a number: one that is drawn from a generator, or 0 for None."""
-    remedy = "give for instance seed=1, with which the network is always the same, or a NumPy Generator"
+    remedy = "give a number such as 1, with which the network is always the same, or a NumPy Generator"
     return check_integer("seed", drawn_seed(seed), least=0, remedy=remedy)
 
 
@@ -265,7 +265,7 @@ def _check_weights(entries: Any, labels: Sequence[Label], *, signed: bool) -> No
         raise _bad_weights(entries, ~finite, labels, rule, remedy)
     if weights.size and weights.min() < 0 and not signed:
         rule = "weights must not be negative"
-        remedy = "with signed=True a negative weight means distrust; otherwise use weights above 0"
+        remedy = "in a signed network a negative weight means distrust; otherwise use weights above 0"
         raise _bad_weights(entries, weights < 0, labels, rule, remedy)
     # Degrees are sums of weights, so the sum must not overflow either.
     with np.errstate(over="ignore"):
@@ -377,7 +377,7 @@ def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float, 
         f"{labels[i]!r} to {labels[j]!r} {float(adjacency[i, j])!r} but back {float(adjacency[j, i])!r}"
         for i, j in zip(rows, columns, strict=True)
     )
-    remedy = "directed=True keeps them, row i being whom i listens to; (A + A.T) / 2 does not"
+    remedy = "a directed network keeps them, row i being whom i listens to; (A + A.T) / 2 does not"
     raise network_error("weights must be symmetric", got=first_few(named, len(rows)), remedy=remedy)
 
 

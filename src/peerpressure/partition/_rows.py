@@ -72,7 +72,9 @@ def _check_edges(
         k = bad[0]
         rule = "weights must be finite numbers" if signed else "weights must be finite numbers that are not negative"
         got = f"{weights[k]:g} between {sources[k]} and {targets[k]} ({bad.size} such)"
-        raise NetworkError(message(rule, got=got, remedy="correct them, or pass signed=True for distrust"))
+        raise NetworkError(
+            message(rule, got=got, remedy="correct them, or declare the network as signed, for distrust")
+        )
 
 
 def _sent(

@@ -668,18 +668,20 @@ def _check_attainable(now: Budget) -> None:
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))
     if now.definition.sees_start and isinstance(now.model.start, str):
         rule = "no noise hides an opinion from who sees y₀ = x₀"
-        raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
+        raise InvalidInputError(
+            message(rule, got="an observer who sees the start", remedy="give the model a public start")
+        )
     if shows_start(now.model).any():
         rule = "no noise hides an opinion from who sees it kept: y₀ = x₀ of agents who do not update at step 1"
-        raise InvalidInputError(message(rule, got="start='hidden'", remedy="give the model a public start"))
+        raise InvalidInputError(message(rule, got="a hidden start", remedy="give the model a public start"))
     if leaks_at_first_step(now.model) and now.definition.insiders:
         rule = "no noise hides an opinion from insiders who hear y₀ = x₀ of their neighbours"
-        remedy = "give the model a public start, or use delay_pressure(model, steps)"
-        raise InvalidInputError(message(rule, got="start='hidden'", remedy=remedy))
+        remedy = "give the model a public start, or delay its peer pressure"
+        raise InvalidInputError(message(rule, got="a hidden start", remedy=remedy))
     if leaks_at_first_step(now.model) and now.model.noise.is_frozen:
         rule = "frozen noise hides nothing from who sees all while neighbours hear hidden opinions at the start"
-        remedy = "give the model a public start, or use delay_pressure(model, steps)"
-        raise InvalidInputError(message(rule, got="start='hidden'", remedy=remedy))
+        remedy = "give the model a public start, or delay its peer pressure"
+        raise InvalidInputError(message(rule, got="a hidden start", remedy=remedy))
     rule = "every agent needs noise at every step, and frozen noise the same scale at all of them"
     raise InvalidInputError(message(rule, got=now.model.noise, remedy="give all a positive deviation"))
 

@@ -268,8 +268,8 @@ def _default_prior(model: Model) -> Prior:
     spread = float(model.x0.var())
     if spread == 0:
         rule = "the default prior has the variance of the hidden opinions, which must differ"
-        remedy = "say what the observer believes, for instance prior=Prior(0.5, 1/12)"
-        raise InvalidInputError(message(rule, got=f"all of them {model.x0[0]:g}", remedy=remedy))
+        remedy = "say what the observer believes, as a prior with a mean and a variance"
+        raise InvalidInputError(message(rule, got=f"all of them {model.x0[0]:g}", remedy=remedy), argument="prior")
     return Prior(float(model.x0.mean()), spread)
 
 

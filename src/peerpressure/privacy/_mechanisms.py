@@ -564,7 +564,9 @@ def frontier(
     definition = Definition(model, int(horizons[-1]), *seen)
     if definition.sees_start and isinstance(model.start, str):
         rule = "no noise hides an opinion from who sees y₀ = x₀"
-        raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
+        raise InvalidInputError(
+            message(rule, got="an observer who sees the start", remedy="give the model a public start")
+        )
     reach = definition.sensitivity
     trades = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, definition, horizons)]
     table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in trades for mu in mus])

@@ -307,7 +307,7 @@ def simulate_on_grid(model: Model, grid: NoiseGrid, steps: int, runs: int, *, re
 
 def _require_opinions(record: Record) -> None:
     if record.summaries and not record.states:
-        rule, remedy = "a release publishes the opinions of agents", "use record='all', 'final' or Record(every=...)"
+        rule, remedy = "a release publishes the opinions of agents", "record all steps, the last one, or every so many"
         raise InvalidInputError(message(rule, got="a record of summaries only", remedy=remedy))
 
 
@@ -321,7 +321,8 @@ def _require_exact_sums(model: Model) -> None:
         rule, got, remedy = "a release needs white or frozen noise", str(model.noise), "leave temporal out"
     elif leaks_at_first_step(model) or shows_start(model).any():
         rule = "a release needs a start that does not show hidden opinions"
-        got, remedy = "start='hidden'", "give a public start, such as start=0.0, or use delay_pressure(model, steps)"
+        remedy = "give a public start, such as 0.0, or delay the peer pressure"
+        raise InvalidInputError(message(rule, got="a hidden start", remedy=remedy), argument="start")
     elif not model.noise.is_zero and type(model.noise) not in LAWS:
         rule, got, remedy = "a release needs Gaussian or Laplace noise", str(model.noise), "use one of these laws"
     if rule:

@@ -58,12 +58,12 @@ def require_public_start(system: System, *, declared: bool = False) -> None:
     if _is_affine(model.start_state, model.x0):
         equal = np.array_equal(model.start_state, model.x0)
         got = "start equal to hidden" if equal else "a start that is an affine function of hidden"
-        remedy = "give a start that is public, such as a constant, or start='hidden' if y₀ = x₀ is not observed"
+        remedy = "give a start that is public, such as a constant, or a hidden one if y₀ = x₀ is not observed"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
     if not declared:
         got = "a start that differs between agents and is not declared to be public"
-        remedy = "pass public_start=True if it was not computed from them, or one number as the start"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        remedy = "declare it if it was not computed from them, or start from one number"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy), argument="public_start")
 
 
 def require_unrelated_start(model: Model) -> None:
@@ -78,8 +78,8 @@ def require_unrelated_start(model: Model) -> None:
         return
     if got := _resemblance(y, x):
         rule = "a public start must not show hidden opinions, whether or not it is declared to be public"
-        remedy = "choose it without them, or pass public_start='published' if everybody knew it before"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        remedy = "choose it without them, or declare it as published if everybody knew it before"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy), argument="public_start")
 
 
 _CLOSE = 0.05  # part of the range of x within which all of y is nearly x

@@ -343,8 +343,8 @@ def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None
     model = system.model
     if model.n > limits.PARTIAL_LIMIT:
         rule = f"current opinions are filtered from partial outputs for at most {limits.PARTIAL_LIMIT:,} agents"
-        remedy = "use complete outputs with method='innovations', which takes millions"
-        raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
+        remedy = "use complete outputs with the method innovations, which takes millions"
+        raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy), argument="method")
     last = last_step(system, data, prior)
     solution = last.information.solve()
     hidden = last.state.posterior(solution.posterior).part(system.layout.hidden)
@@ -371,7 +371,8 @@ def _current(system: System, data: Outputs, method: str, prior: Prior | None) ->
     """Return the estimate of the hidden opinions after the last observed step."""
     if method not in CURRENT:
         rule = f"hidden opinions after the last step are estimated by {' or '.join(CURRENT)}"
-        raise InvalidInputError(message(rule, got=repr(method), remedy="use method='kalman', or target='initial'"))
+        remedy = "use the method kalman, or estimate the initial ones"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy), argument=("method", "target"))
     return replace(CURRENT[method](system, data, prior), target="current")
 
 

@@ -289,9 +289,9 @@ def _check_consistent(residual: Array, size: float, rounding: Array) -> None:
     excess = np.abs(residual).max(axis=1, initial=0.0) - ROUNDING_ALLOWANCE * rounding
     if excess.max(initial=0.0) > CONTRADICTION * size:
         rule = "outputs must follow the model where it leaves no room for noise"
-        remedy = "check that model, start and outputs belong together, or declare Observation(rounding=…)"
+        remedy = "check that model, start and outputs belong together, or declare the rounding of outputs"
         got = f"a mismatch of {np.abs(residual[excess.argmax()]).max():.3g}"
-        raise ContradictionError(message(rule, got=got, remedy=remedy))
+        raise ContradictionError(message(rule, got=got, remedy=remedy), argument="rounding")
 
 
 def frozen_draw_count(system: System) -> int:

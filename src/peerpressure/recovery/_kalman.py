@@ -469,5 +469,5 @@ def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:
 def _check_size(system: System, data: Outputs) -> None:
     # Doubles of about six matrices per step: root, slope, gains and the copies that the two passes and the result need.
     needed = 6 * 8 * (data.seen.last + 1) * system.layout.memory.start**2
-    remedy = "use method='kalman' for the estimate at the end, which keeps one step"
+    remedy = "use the method kalman for the estimate at the end, which keeps one step"
     require_memory(needed, what="the posteriors of all steps", remedy=remedy)

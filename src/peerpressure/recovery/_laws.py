@@ -133,8 +133,10 @@ def numerical(xi: Array, sigma: Array, present: Present, noise: Noise) -> Locati
     law = noise.unit()
     if not (hasattr(law, "logpdf") and np.isinf(law.support()).all()):
         rule = "the likelihood of such a law needs a density on the whole line"
-        remedy = "use method='innovations', the best linear one"
-        raise InvalidInputError(message(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy))
+        remedy = "use the method innovations, the best linear one"
+        raise InvalidInputError(
+            message(rule, got=f"{law.dist.name} on {law.support()}", remedy=remedy), argument="method"
+        )
     # The law is used in standardised form; the frozen SciPy law may have any location and scale.
     mean, deviation = float(law.mean()), float(law.std())
 
@@ -288,8 +290,8 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
     """Return the maximum likelihood of each agent's ξ_t under white noise that is not Gaussian."""
     if model.noise.autocorrelation:
         rule = "the likelihood of noise that is not Gaussian needs it drawn anew at every step"
-        remedy = "use method='kalman' or 'innovations', the best linear ones"
-        raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy))
+        remedy = "use the method kalman or innovations, the best linear ones"
+        raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy), argument="method")
     seen, free = observed_steps(model, data), data.seen.free
     # 1 where nothing is observed, only to avoid 0/0; these entries have weight 0.
     present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]

@@ -237,7 +237,7 @@ class NetworkEstimate:
                 f"{int(self.negative_pairs.sum())} weights are negative at a level of 0.1 % (p = "
                 f"{self.distrust_p_value:.1g} together): these outputs show distrust, or another model made them. "
                 "Weights are fitted as if none were negative, so the edges and confidences above may be false; "
-                "infer weights of both signs with infer_network(signed=True)"
+                "infer a signed network, with weights of both signs"
             )
         if self.signed and self.distrust_p_value >= _SUSPICIOUS:
             yield (

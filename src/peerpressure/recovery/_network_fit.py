@@ -155,8 +155,8 @@ class SymmetricProblem:
         m = len(self.pairs)
         if which.size > limits.JOINT_PAIRS:
             rule = f"a symmetric fit can have {limits.JOINT_PAIRS:,} edges or fewer"
-            remedy = "use symmetric=False, name candidates, or raise the penalty"
-            raise TooLargeError(message(rule, got=f"{which.size:,}", remedy=remedy))
+            remedy = "infer a directed network, name candidates, or raise the penalty"
+            raise TooLargeError(message(rule, got=f"{which.size:,}", remedy=remedy), argument="infer_network.symmetric")
         matrix = np.zeros((which.size, which.size))
         last = bool(which.size) and which[-1] == m
         ends = self.pairs[which[:-1] if last else which]
@@ -240,9 +240,11 @@ def solve(
             # No further decrease within rounding errors.
             return beta
     rule = "weights need more steps than unknowns: a perfect fit has an unbounded likelihood"
-    remedy = "select edges by penalty='bic', or observe more steps"
+    remedy = "select edges by the penalty 'bic', or observe more steps"
     steps = np.count_nonzero(problem.rho) * problem.count
-    raise InvalidInputError(message(rule, got=f"{steps} steps with peer pressure", remedy=remedy))
+    raise InvalidInputError(
+        message(rule, got=f"{steps} steps with peer pressure", remedy=remedy), argument="infer_network.penalty"
+    )
 
 
 def _newton_step(problem: Problem, beta: Array, which: Index, slope: Array, logs: Array, u: Array) -> bool:

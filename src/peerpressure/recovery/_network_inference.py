@@ -155,8 +155,11 @@ def infer_network(
         missing = run.model.n - agents.size
         if missing and not partial:
             rule = "all agents must be observed, because weights also contain what others repeat of the unobserved ones"
-            remedy = "pass partial=True for weights without standard errors"
-            raise InvalidInputError(message(rule, got=f"{missing} of {run.model.n} unobserved", remedy=remedy))
+            remedy = "infer from part of the agents, for weights without standard errors"
+            raise InvalidInputError(
+                message(rule, got=f"{missing} of {run.model.n} unobserved", remedy=remedy),
+                argument="infer_network.partial",
+            )
         labels = tuple(run.model.network.labels[i] for i in agents)
         _check_memory(agents.size, 1)
         allowed = _candidates(candidates, labels)
@@ -215,19 +218,16 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool, signe
     # The problem is convex in θ_ij = w_ij τ_i; with a τ_i for each agent, equal w_ij and w_ji make θ_ij τ_j = θ_ji τ_i.
     if symmetric and std == "agent":
         rule = "a symmetric fit needs deviations that are known up to one factor: else it is not convex"
+        remedy = "use a common deviation, or infer a directed network"
         raise InvalidInputError(
-            message(
-                rule, got="std='agent'", remedy="use infer_network(std='common'), or infer_network(symmetric=False)"
-            )
+            message(rule, got="one of each agent", remedy=remedy),
+            argument=("infer_network.std", "infer_network.symmetric"),
         )
     if symmetric and signed:
         rule = "weights of both signs are inferred for each direction on its own"
         raise InvalidInputError(
-            message(
-                rule,
-                got="symmetric=True",
-                remedy="use infer_network(signed=True) or infer_network(symmetric=True), not both",
-            )
+            message(rule, got="both", remedy="ask for a signed or a symmetric network, not both"),
+            argument=("infer_network.signed", "infer_network.symmetric"),
         )
     model = run.model
     wrong = (
@@ -246,8 +246,8 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool, signe
     if model.network.signed and not signed:
         # The degrees of the likelihood are sums of weights, which for signed ones are those of absolute values.
         rule = "a network is inferred under the assumption that no weight is negative"
-        remedy = "infer weights of both signs with infer_network(signed=True)"
-        raise InvalidInputError(message(rule, got=repr(model.network), remedy=remedy))
+        remedy = "infer a signed network, with weights of both signs"
+        raise InvalidInputError(message(rule, got=repr(model.network), remedy=remedy), argument="infer_network.signed")
     if law.autocorrelation and not isinstance(law, Gaussian):
         rule = "AR(1) noise must be Gaussian for its network to be inferred"
         raise InvalidInputError(message(rule, got=str(law), remedy="use white noise of this law, or Gaussian AR(1)"))

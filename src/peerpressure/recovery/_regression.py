@@ -295,7 +295,9 @@ def check_dense(model: Model, method: str, why: str) -> None:
     """Raise an error if there are more agents than a dense covariance can have."""
     if model.n > limits.DENSE_LIMIT:
         rule = f"{method} {why} takes at most {limits.DENSE_LIMIT} agents"
-        raise TooLargeError(message(rule, got=model.n, remedy="use method='innovations', which takes millions"))
+        raise TooLargeError(
+            message(rule, got=model.n, remedy="use the method innovations, which takes millions"), argument="method"
+        )
 
 
 @final
@@ -570,5 +572,5 @@ def _check_stacked(model: Model, data: Outputs) -> None:
     if numbers > STACKED_NUMBERS:
         limit, got = contrast(STACKED_NUMBERS, numbers, digits=2)
         rule = f"generalised least squares in one piece takes up to {limit} numbers"
-        remedy = "use method='kalman', which gives the same estimate step by step"
-        raise TooLargeError(message(rule, got=got, remedy=remedy))
+        remedy = "use the method kalman, which gives the same estimate step by step"
+        raise TooLargeError(message(rule, got=got, remedy=remedy), argument="method")

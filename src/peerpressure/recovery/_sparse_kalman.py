@@ -202,8 +202,10 @@ class SparseStates:
         refusal = _refusal(self.model, self.data.seen.last)
         if refusal is not None:
             rule, got = refusal
-            remedy = "use complete outputs with method='innovations', or a smaller network"
-            raise TooLargeError(message(rule, got=f"{got} among {self.model.n} agents", remedy=remedy))
+            remedy = "use complete outputs with the method innovations, or a smaller network"
+            raise TooLargeError(
+                message(rule, got=f"{got} among {self.model.n} agents", remedy=remedy), argument="method"
+            )
 
     @property
     def reach(self) -> int:
@@ -519,8 +521,8 @@ def _touched(problem: SparseStates) -> NDArray[np.int64]:
     width = widest + int(touched.sum())
     if width > limits.FRONT_LIMIT:
         rule = f"at most {limits.FRONT_LIMIT:,} unobserved states and hidden opinions may meet in one step"
-        remedy = "observe more agents, leave no gaps in time, or use method='ols', which takes any size"
-        raise TooLargeError(message(rule, got=f"{width:,}", remedy=remedy))
+        remedy = "observe more agents, leave no gaps in time, or use the method ols, which takes any size"
+        raise TooLargeError(message(rule, got=f"{width:,}", remedy=remedy), argument="method")
     return np.flatnonzero(touched)
 
 

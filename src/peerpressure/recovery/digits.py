@@ -122,7 +122,7 @@ def grid_note(spacing: float) -> str:
     """Return the remark of an estimate whose outputs are on a grid."""
     return (
         f"{_grid(spacing)}, fewer digits than the model computes, and standard errors take them as exact: declare "
-        f"{_declared(spacing)} with method='kalman' or 'gls'"
+        f"{_declared(spacing)} with the method kalman or gls"
     )
 
 
@@ -136,8 +136,7 @@ def fit_note(spacing: float, *, spoilt: bool) -> str:
     result = "so nothing is identified" if spoilt else "which moves estimates a little"
     return (
         f"{_grid(spacing)}, fewer digits than the model computes, and are taken as exact, {result}: declare "
-        f"{_declared(spacing)}, or Observation(scale=(first, last)) for answers on a scale, or add 'measurement_noise' "
-        "to what is unknown"
+        f"{_declared(spacing)}, or the first and the last point of a scale, or measurement noise"
     )
 
 
@@ -153,8 +152,8 @@ def comparison_note(spacing: float) -> str:
     """Return the remark of a comparison of models that take answers on a grid as exact."""
     return (
         f"A{_grid(spacing)[1:]} and are taken as exact, which makes peer pressure look weaker than it is: weights and "
-        f"intervals may be wrong. Declare {_declared(spacing)}, or Observation(scale=(first, last)) for answers on a "
-        "scale, or set measurement_noise=True."
+        f"intervals may be wrong. Declare {_declared(spacing)}, or the first and the last point of a scale, "
+        "or measurement noise."
     )
 
 
@@ -163,7 +162,7 @@ def rounding_remedy(data: Outputs, otherwise: str) -> str:
     spacing = spacing_of(data)
     if spacing is None:
         return otherwise
-    return f"{_grid(spacing)}: declare {_declared(spacing)} with method='kalman' or 'gls', or {otherwise}"
+    return f"{_grid(spacing)}: declare {_declared(spacing)} with the method kalman or gls, or {otherwise}"
 
 
 def _grid(spacing: float) -> str:
@@ -171,4 +170,4 @@ def _grid(spacing: float) -> str:
 
 
 def _declared(spacing: float) -> str:
-    return f"Observation(rounding={spacing:.10g})"
+    return f"a rounding of {spacing:.10g}"

@@ -159,9 +159,9 @@ def _check_kept(model: Model, update: Update, t: int, before: Array, public: Arr
     same = np.abs(public - before) <= rounding * (1 + np.abs(public).max())
     bad = np.flatnonzero((update.kept > 0) & ~np.all(same, axis=1))
     if bad.size:
-        rule = "agents without neighbours must show what they showed before, as isolated='keep' says"
+        rule = "agents without neighbours must show what they showed before, where isolated agents keep their opinions"
         got = f"another value of agent {model.network.labels[bad[0]]!r} at step {t}"
-        remedy = "use isolated='own' if they express their own opinions, or check the network against the run"
+        remedy = "let isolated agents show their own opinions if they do, or check the network against the run"
         raise ContradictionError(message(rule, got=got, remedy=remedy))
 
 
@@ -188,8 +188,8 @@ def check_complete(data: Outputs) -> None:
         got = f"{seen.times.size} steps from {seen.times[0]} to {seen.last}" if seen.times.size else "no step"
     else:
         rule, got = "inverting the update needs every output", f"{int((~data.present).sum())} missing ones"
-    remedy = "use method='kalman', 'gls' or 'ols', which can do without"
-    raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    remedy = "use the method kalman, gls or ols, which can do without"
+    raise InvalidInputError(message(rule, got=got, remedy=remedy), argument="method")
 
 
 # Whether the model can have made the outputs at all.
@@ -277,8 +277,10 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
     """Return all pairs of outputs in which the step of an agent is observed from beginning to end."""
     if data.seen.rounding:
         rule = "a likelihood needs exact outputs"
-        remedy = "use method='kalman', which knows of rounding"
-        raise InvalidInputError(message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy))
+        remedy = "use the method kalman, which knows of rounding"
+        raise InvalidInputError(
+            message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy), argument="method"
+        )
     known = _known(model, data)
     times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)
     shape, replicates = (times.size, model.n), len(data.known)

@@ -107,9 +107,10 @@ class Observation:
             object.__setattr__(self, "rounding", float(self.rounding) or 1.0)
             object.__setattr__(self, "scale", _ends(self.scale, self.rounding))
         if self.times is not None and 0 in self.times and not self.sees_start:
-            remedy = "set sees_start=True, or leave 0 out of times"
+            remedy = "let the observer see the start, or leave 0 out of the times"
             raise InvalidInputError(
-                message("step 0 is seen only by who sees the start", got="0 among the times", remedy=remedy)
+                message("step 0 is seen only by who sees the start", got="0 among the times", remedy=remedy),
+                argument="sees_start",
             )
 
     def resolve(self, model: Model, times: ArrayLike) -> ResolvedObservation:
@@ -254,7 +255,7 @@ def _ends(scale: object, spacing: float) -> tuple[float, float]:
     # Two points have one cut point, which leaves the unit of opinions open.
     if not (np.isfinite(points) and points > 2.5 and abs(points - np.rint(points)) < 1e-6):
         rule = f"a scale must be its first and last point, with others between them that are {spacing:g} apart"
-        remedy = "use scale=(1, 5) for five points, and rounding=0.5 for answers half a point apart"
+        remedy = "name 1 and 5 for five points, and a rounding of 0.5 for answers half a point apart"
         raise InvalidInputError(message(rule, got=repr(scale), remedy=remedy))
     return low, high
 
@@ -459,8 +460,10 @@ def _states_of(model: Model, trajectory: Trajectory) -> NDArray[Any]:
         got = f"a run of {other.n}" if other.n != model.n else "other labels"
         raise InvalidInputError(message(rule, got=got, remedy="pass the model of the run, or one on its network"))
     if trajectory.states is None:
-        remedy = "simulate with record='all' or Record(agents=[...])"
-        raise InvalidInputError(message("recovery needs recorded states", got="a run without them", remedy=remedy))
+        remedy = "simulate with all states recorded, or those of some agents"
+        raise InvalidInputError(
+            message("recovery needs recorded states", got="a run without them", remedy=remedy), argument="record"
+        )
     return trajectory.states
 
 
@@ -470,7 +473,7 @@ def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positio
     missing = np.setdiff1d(agents, trajectory.agents)
     if missing.size:
         names = ", ".join(repr(model.network.labels[i]) for i in missing[:5])
-        remedy = "add them to Record(agents=[...]), or observe the recorded ones"
+        remedy = "record them too, or observe the recorded ones"
         rule = f"observed agents must be among the {trajectory.agents.size} recorded ones"
         raise InvalidInputError(message(rule, got=f"{names} ({missing.size} in all)", remedy=remedy))
     # `searchsorted` needs sorted values, and the sorter maps the result back to the order of recording.
@@ -675,6 +678,6 @@ def given_who_updated(run: Trajectory, system: System, observation: Observation 
     masks = who_updated(run, system.model)
     if np.any(masks != masks[0]):
         rule = "with random updates replicates have estimates of different precision, and are recovered one at a time"
-        remedy = "simulate(..., replicates=[k]) repeats replicate k alone"
-        raise InvalidInputError(message(rule, got=f"{len(masks)} replicates", remedy=remedy))
+        remedy = "simulate one replicate alone"
+        raise InvalidInputError(message(rule, got=f"{len(masks)} replicates", remedy=remedy), argument="replicates")
     return replace(system.model, activation=masks[0])

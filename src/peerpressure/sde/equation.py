@@ -197,12 +197,16 @@ class SDE:
         )
         if self.method == "taylor" and not self.is_plain:
             rule = "Taylor steps are for constant hidden opinions, a network that does not change and white noise"
-            raise ModelError(message(rule, got=repr(self.model), remedy="use method='exact' or 'euler'"))
+            raise ModelError(
+                message(rule, got=repr(self.model), remedy="use the method exact or euler"), argument="SDE.method"
+            )
         # Eigenvalues of B lie in [0, 2], so 1 − hλ leaves [−1, 1] for h > 1.
         if self.path_method == "euler" and self.step > 1:
             rule = "an Euler step must not be longer than 1, where the scheme becomes unstable"
-            remedy = f"use method='{'taylor' if self.is_plain else 'exact'}', or a step of at most 1"
-            raise ModelError(message(rule, got=contrast(1.0, self.step, digits=6)[1], remedy=remedy))
+            remedy = f"use the method {'taylor' if self.is_plain else 'exact'}, or a step of at most 1"
+            raise ModelError(
+                message(rule, got=contrast(1.0, self.step, digits=6)[1], remedy=remedy), argument="SDE.method"
+            )
 
     def with_model(self, model: Model) -> SDE:
         """Return the equation of another model with the same settings.
@@ -529,7 +533,7 @@ def _check_model(model: object) -> None:
         raise ModelError(message(rule, got=model.noise, remedy="take Gaussian noise or none"))
     if model.noise.has_memory and model.noise.autocorrelation <= 0:
         rule = "in continuous time correlated noise is an Ornstein–Uhlenbeck process, whose autocorrelation is above 0"
-        remedy = "use a coefficient between 0 and 1, or temporal='white'"
+        remedy = "use a coefficient between 0 and 1, or white noise"
         raise ModelError(message(rule, got=model.noise, remedy=remedy))
     require_synchronous(model, "continuous time", "use such a model in discrete time")
     for schedule in (model.pressure, model.noise.time_scale):

@@ -359,7 +359,7 @@ def law_bytes(at: StateLayout) -> int:
 def require_law_memory(sde: SDE) -> None:
     """Raise where the dense matrices of an exact step do not fit."""
     what = f"the exact law of a step for {sde.n:,} agents"
-    require_memory(law_bytes(sde.layout), what=what, remedy=f"use method='{'taylor' if sde.is_plain else 'euler'}'")
+    require_memory(law_bytes(sde.layout), what=what, remedy=f"use the method {'taylor' if sde.is_plain else 'euler'}")
 
 
 def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:

@@ -211,7 +211,7 @@ def _check(low: float, high: float, count: int, spacing: str) -> None:
         raise InvalidInputError(message("ends must be finite numbers", got=f"{low!r}, {high!r}", remedy="pass two"))
     if spacing == "log" and min(low, high) <= 0:
         rule = "logarithmic spacing needs positive ends"
-        raise InvalidInputError(message(rule, got=f"{low} and {high}", remedy="use spacing='linear'"))
+        raise InvalidInputError(message(rule, got=f"{low} and {high}", remedy="use linear spacing"))
 
 
 # The column of the replication number in the final table, so no parameter may have this name.
