@@ -195,7 +195,7 @@ def test_the_command_takes_the_options_of_fit(tmp_path: Path) -> None:
     ties.to_csv(tmp_path / "ties.csv", index=False)
     command = ["compare", str(tmp_path / "answers.csv"), "--network", str(tmp_path / "ties.csv"), "--rival", "none"]
     plain = CliRunner().invoke(app, command)
-    assert "--scale" in plain.output
+    assert "point of a scale" in plain.output
     declared = CliRunner().invoke(app, [*command, "--scale", "1:5"])
     assert declared.exit_code == 0
     assert "grid" not in declared.output
