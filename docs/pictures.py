@@ -68,14 +68,6 @@ def compare(page: Page) -> None:
     settled(page)
 
 
-def guess(page: Page) -> None:
-    """Show the guided tour, after the guess."""
-    page.get_by_label("They agree, on the average").check()
-    page.click("#tour-next")
-    page.wait_for_selector("html[data-tour=see] #tour-next[data-done=true]")
-    settled(page)
-
-
 def observe(page: Page) -> None:
     """Show an observer of half of the agents."""
     page.click("#examples-open")
@@ -100,14 +92,13 @@ def begin(page: Page) -> None:
     at_step(page, STEPS_SHOWN)
 
 
-# Name, window, what follows the address, and what is done before the picture is taken.
-PICTURES: tuple[tuple[str, dict[str, Any], str, Callable[[Page], None]], ...] = (
-    ("explorer", WINDOW, "", begin),
-    ("explorer-tour", WINDOW, "#tour=3", guess),
-    ("explorer-observer", WINDOW, "", observe),
-    ("explorer-network", WINDOW, "", infer),
-    ("explorer-comparison", WINDOW, "", compare),
-    ("explorer-phone", PHONE, "", begin),
+# Name, window, and what is done before the picture is taken.
+PICTURES: tuple[tuple[str, dict[str, Any], Callable[[Page], None]], ...] = (
+    ("explorer", WINDOW, begin),
+    ("explorer-observer", WINDOW, observe),
+    ("explorer-network", WINDOW, infer),
+    ("explorer-comparison", WINDOW, compare),
+    ("explorer-phone", PHONE, begin),
 )
 
 
@@ -115,9 +106,9 @@ def take(address: str, program: str) -> None:
     """Take every picture in both colour schemes; docs/dark.py puts them together."""
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for name, window, part, prepare in PICTURES:
+        for name, window, prepare in PICTURES:
             for scheme, ending in (("light", ""), ("dark", "-dark")):
-                page = opened(browser.new_context(**window, color_scheme=scheme).new_page(), f"{address}{part}")
+                page = opened(browser.new_context(**window, color_scheme=scheme).new_page(), address)
                 prepare(page)
                 page.screenshot(path=IMAGES / f"{name}{ending}.png")
                 page.context.close()

@@ -201,11 +201,10 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
-def test_code_fits_into_the_page_in_every_usual_font(page: Path) -> None:
+def test_code_fits_into_the_page_in_every_usual_font() -> None:
     # docs/check.py measures the same in a browser, where docs/_static/custom.css sets the size of the letters.
-    lines = [line for block in blocks(page) for line in block.text.splitlines()]
-    assert [line for line in lines if len(line) > 119] == []
+    lines = [(page.name, line) for page in DOCS for block in blocks(page) for line in block.text.splitlines()]
+    assert [(page, line) for page, line in lines if len(line) > 119] == []
 
 
 def test_the_page_on_own_data_shows_what_is_printed(
@@ -255,9 +254,8 @@ def lost_links(page: Path) -> list[str]:
     return lost
 
 
-@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
-def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
-    assert lost_links(page) == []
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
+    assert {page.name: lost for page in LINKED if (lost := lost_links(page))} == {}
 
 
 def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
@@ -278,9 +276,8 @@ def test_every_page_is_listed_in_a_table_of_contents() -> None:
     assert [page for page in DOCS if page not in listed and page != ROOT / "docs" / "index.md"] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_paths_and_names_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+def test_paths_and_names_exist() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
     modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
@@ -349,9 +346,9 @@ def test_the_page_says_what_combines_with_what() -> None:
     assert combines["content"]() == combines["current"]()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_tables_have_as_many_cells_in_each_row_as_in_the_head(page: Path) -> None:
-    text = re.sub(r"^( *)(```+).*?^\1\2", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+def test_tables_have_as_many_cells_in_each_row_as_in_the_head() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    text = "\n".join(re.sub(r"^( *)(```+).*?^\1\2", "", page, flags=re.DOTALL | re.MULTILINE) for page in pages)
     for table in re.findall(r"(?:^ *\|.*\n)+", text, flags=re.MULTILINE):
         bars = {line: len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(set(bars.values())) == 1, bars

@@ -30,11 +30,10 @@ from peerpressure.schedules import (
     StretchedExponential,
     Table,
     as_schedule,
-    estimate_growth,
     growth_of_ratio,
     schedule_from_dict,
 )
-from peerpressure.schedules._envelopes import Sum
+from peerpressure.schedules.envelopes import Sum
 
 MEMBERS: list[Schedule] = [
     Constant(0),
@@ -126,7 +125,6 @@ def test_plain_data_reads_back_as_an_equal_schedule(schedule: Schedule) -> None:
 def test_it_reads_as_an_equation(schedule: Schedule) -> None:
     assert str(schedule) == f"ρ_t = {schedule.formula_text}"
     assert schedule.growth.basis
-    assert not schedule.growth.estimated
 
 
 def _block_sums(schedule: Schedule, power: int) -> NDArray[np.float64]:
@@ -247,13 +245,13 @@ def test_a_ratio_of_schedules_is_bounded_only_where_both_are() -> None:
     assert ratio.bounded is False
 
 
-def test_estimated_exponents_and_slopes() -> None:
+def test_exponents_and_slopes_of_formulas() -> None:
     assert Formula("3*t^1.25").growth.exponent == 1.25
     line = Formula("0.19*t + sqrt(t)").growth
     assert line.exponent == 1.0
     assert line.slope == pytest.approx(0.19)
     assert Formula("t*log(t)").growth.exponent is None
-    assert Formula("10 - t/1000").growth.basis == "estimated: unknown, because ρ_t is not a number ≥ 0 at t = 10001"
+    assert Formula("10 - t/1000").growth.basis == "unknown, because ρ_t is negative at late times"
     assert Constant(2).growth == Growth(True, True, True, basis=Constant(2).growth.basis, exponent=0.0, limit=2.0)
 
 
@@ -273,20 +271,6 @@ def test_the_basis_of_a_proof_is_true_of_late_times(formula: str, said: str, pow
     late = np.linspace(1e6, 1e6 + 50, 4001)
     share = Formula(formula)(late) / late**power
     np.testing.assert_allclose([share.min(), share.max()], [low, high], atol=1e-3)
-
-
-@given(st.floats(-3, 3), st.floats(0.01, 100))
-@settings(max_examples=100, deadline=None)
-def test_estimates_agree_with_known_powers(exponent: float, scale: float) -> None:
-    known = Power(exponent, scale).growth
-    estimated = estimate_growth(Formula(f"{scale!r} * t^({exponent!r})").expression)
-    # Within rounding of the border the estimate sides with the border.
-    if min(abs(exponent), abs(exponent - 1), abs(exponent - 0.5)) > 1e-6:
-        assert estimated.bounded == known.bounded
-        assert estimated.reciprocal_sum_diverges == known.reciprocal_sum_diverges
-        assert estimated.square_sum_diverges == known.square_sum_diverges
-        assert estimated.limit == (math.inf if exponent > 0 else 0.0)
-    assert estimated.exponent == pytest.approx(exponent, abs=1e-6)
 
 
 @given(st.floats(-3, 3), st.floats(0.01, 100))
@@ -470,12 +454,12 @@ def test_bad_parameters_are_refused_where_they_enter(member: type[Schedule], par
         schedule_from_dict({"kind": member.kind, **parameters})
 
 
-@pytest.mark.parametrize("schedule", CLOSED, ids=str)
 @pytest.mark.parametrize("t", ["1", None, 1j, [[1], [1, 2]], [True], {}], ids=str)
-def test_bad_times_are_refused(schedule: Schedule, t: Any) -> None:
-    for method in (schedule, schedule.reciprocal, schedule.homogeneous, schedule.log):
-        with pytest.raises(ScheduleError, match="times must be"):
-            method(t)
+def test_bad_times_are_refused(t: Any) -> None:
+    for schedule in CLOSED:
+        for method in (schedule, schedule.reciprocal, schedule.homogeneous, schedule.log):
+            with pytest.raises(ScheduleError, match="times must be"):
+                method(t)
 
 
 @pytest.mark.parametrize(
@@ -589,6 +573,5 @@ def test_pressure_is_regular_unless_it_is_known_to_oscillate() -> None:
     swinging = Formula("t*(2 + sin(t))").growth
     assert not swinging.is_regular
     assert all(growth.is_regular for growth in (Formula("t + log(t)").growth, Linear(2.0).growth, Constant(0.3).growth))
-    # Estimates are made of smooth formulas, and who states growth by hand may leave out the envelope.
-    assert dataclasses.replace(swinging, estimated=True).is_regular
+    # Who states growth by hand may leave out the envelope.
     assert dataclasses.replace(swinging, envelope=None).is_regular

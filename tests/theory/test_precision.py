@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, complete, cycle, followers, k2, path
-from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
+from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, path
+from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, Table
 from peerpressure.simulation import simulate
 from peerpressure.theory import (
@@ -25,10 +24,6 @@ from peerpressure.theory import (
     replicates_needed,
     steps_needed,
 )
-from peerpressure.theory._classification import classify
-from peerpressure.theory._scalar_mode import FIRST, scalar_mode
-from peerpressure.theory._slow_modes import far_mode
-from tests.theory.reasons import known
 
 ODD = barabasi_albert(20, 2, seed=5)
 TREE = barabasi_albert(20, 1, seed=5)
@@ -112,10 +107,10 @@ def test_the_impossible_is_rejected_with_a_remedy(
         steps_needed(make(network, pressure, noise), 1e-3)
 
 
-def test_what_is_too_far_off_is_estimated() -> None:
-    with pytest.raises(InvalidInputError, match=r"within 1,000 steps.*allow about 10\^.*try ρ_t = 0\.27"):
+def test_what_is_too_far_off_is_refused_with_a_better_schedule() -> None:
+    with pytest.raises(InvalidInputError, match=r"within 1,000 steps.*try ρ_t = 0\.27"):
         steps_needed(make(ODD, Linear()), 1e-3, max_steps=1000)
-    with pytest.raises(InvalidInputError, match=r"within 500 steps.*allow about 10\^4\.7 steps"):
+    with pytest.raises(InvalidInputError, match=r"within 500 steps.*allow more steps"):
         steps_needed(make(ODD, TUNED), 1e-3, max_steps=500)
     with pytest.raises(InvalidInputError, match="within 500 steps"):
         steps_needed(make(ODD, Logarithmic()), 1e-3, max_steps=500)
@@ -156,15 +151,6 @@ def test_an_error_that_crosses_zero_is_not_taken_for_precision() -> None:
     assert mode_error(model, 1) < 0.01
     assert mode_error(model, 2) > 0.13
     assert steps_needed(model, 0.01) == 164
-
-
-@pytest.mark.parametrize("noise", [NoNoise(), Gaussian(0.3)], ids=str)
-def test_a_precision_beyond_the_search_is_reached_when_it_is_said(noise: Noise) -> None:
-    model = Model(path(3), [0.0, 0, 1], [1.0, 1, 5], Linear(5.0), noise, start=[9.0, 5, 7])
-    with pytest.raises(InvalidInputError, match=r"within 200 steps.*allow about 10\^(?P<power>[\d.]+) steps") as caught:
-        steps_needed(model, 0.6, max_steps=200)
-    match = known(re.search(r"10\^([\d.]+) steps", str(caught.value)))
-    assert math.log10(steps_needed(model, 0.6)) == pytest.approx(float(match[1]), abs=0.1)
 
 
 def test_a_precision_that_is_lost_again_is_not_reached() -> None:
@@ -231,76 +217,6 @@ def test_opinions_that_follow_noise_without_bound_keep_no_precision() -> None:
     model = Model(path(3), [0.3, 1.5, -3.8], pressure="0.9/t", noise=Gaussian(0.5), adaptation=1e-4)
     with pytest.raises(InvalidInputError, match="grows without bound"):
         steps_needed(model, 1.25, max_steps=3_000)
-
-
-@pytest.mark.parametrize("precision", [3e-3, 1.1e-4, 3.3e-5])
-def test_far_horizons_of_two_agents_take_no_longer_than_near_ones(precision: float) -> None:
-    model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0))
-    T = steps_needed(model, precision, max_steps=10**9)
-    # The mode is the mean of T steps of noise of two agents, with a weight of 1/(T + 1) left for v itself.
-    error, before = (math.sqrt(t / 2) / (t + 1) for t in (T, T - 1))
-    assert error <= precision < before
-
-
-@pytest.mark.parametrize("pressure", [Linear(0.3), Linear(2.5), Power(0.7), Power(1.0, 0.8)], ids=str)
-@pytest.mark.parametrize("noise", [Gaussian(0.5), NoNoise(), Gaussian(0.5, time_scale=Power(-0.2))], ids=str)
-def test_the_far_answer_is_that_of_a_plain_loop(pressure: Schedule, noise: Noise) -> None:
-    model = Model(cycle(5), np.linspace(0, 1, 5), pressure=pressure, noise=noise, start=np.ones(5))
-    mode = known(scalar_mode(classify(model)))
-    last, bias, variance = 3 * FIRST, mode.bias, 0.0
-    times, errors = np.arange(1, last + 1), np.empty(last)
-    for t, rho, scale in zip(times, pressure(times).tolist(), noise.scale(times).tolist(), strict=True):
-        gain = 1 / (1 + 2 * rho)
-        bias *= 1 - gain
-        variance = (1 - gain) ** 2 * variance + (gain * mode.sigma * scale) ** 2
-        errors[t - 1] = math.hypot(bias, math.sqrt(variance))
-    assert mode.error(last) == pytest.approx(errors[-1], rel=1e-11)
-    for step in (3, 100, FIRST - 1, FIRST + 5, 2 * FIRST + 77):
-        # Between two steps, because equal numbers are decided by rounding.
-        precision = math.sqrt(errors[step] * errors[step + 1])
-        assert mode.last_above(precision, last) == int(np.flatnonzero(errors > precision)[-1]) + 1
-
-
-def test_a_far_precision_that_is_not_reached_is_refused_at_once() -> None:
-    model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0))
-    with pytest.raises(InvalidInputError, match=r"within 10,000,000 steps.*allow about 10\^9\.7 steps"):
-        steps_needed(model, 1e-5, max_steps=10**7)
-
-
-FAR = {
-    "two agents": Model(k2(), [0.0, 1.0], [1.0, 3.0], Linear(2.0), Gaussian(1.0)),
-    "odd": Model(ODD, np.linspace(0, 1, 20), np.linspace(0.5, 2, 20), Power(0.8), Gaussian(1.0)),
-    "tree with memory": Model(
-        TREE, np.linspace(0, 1, 20), np.linspace(0.5, 2, 20), Linear(), Gaussian(1.0, temporal=AR1(0.5))
-    ),
-    "directed": Model(followers(12, 2, seed=3), np.linspace(0, 1, 12), np.linspace(0.5, 2, 12), noise=Gaussian(1.0)),
-    "without noise": Model(path(3), [0.0, 0, 1], [0.2, 3, 1]),
-}
-
-
-@pytest.mark.parametrize("name", FAR)
-def test_errors_far_away_are_those_of_all_steps(name: str) -> None:
-    far = known(far_mode(classify(FAR[name])))
-    # Beyond the interval on which the law is checked when it is made.
-    assert far.error(20_001) == pytest.approx(mode_error(FAR[name], 20_001), rel=1e-10, abs=1e-13)
-
-
-def test_a_precision_takes_no_longer_where_it_takes_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    walked: list[int] = []
-    bias = _advice._ModeErrors.bias
-
-    def watched(self: _advice._ModeErrors, last: int) -> NDArray[np.float64]:
-        walked.append(last)
-        return bias(self, last)
-
-    monkeypatch.setattr(_advice._ModeErrors, "bias", watched)
-    model = FAR["two agents"]
-    T = steps_needed(model, 1e-4, max_steps=10**9)
-    far = known(far_mode(classify(model)))
-    # ρ = κt with κ = 4/2: the mode is the mean of all that agents have preferred, 2s/(s₁ + s₂)-weighted draws.
-    assert far.error(T) <= 1e-4 < far.error(T - 1)
-    assert pytest.approx(10 / 16 / 1e-8, rel=1e-4) == T
-    assert max(walked) <= 4 * FIRST
 
 
 def test_where_every_step_counts_the_longest_path_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import (
     Regime,
-    _rates,
     consensus_mode,
     consensus_rate,
     diagnose,
@@ -231,12 +230,6 @@ def test_stubbornness_and_pressure_may_be_scaled_together(factor: float) -> None
     assert known(one.bias).constant == pytest.approx(known(other.bias).constant)
 
 
-def test_formulas_are_marked_as_estimated() -> None:
-    assert consensus_rate(make(NETWORKS["BA2"], Formula("2*t*cos(1/t)"))).estimated
-    assert not consensus_rate(make(NETWORKS["BA2"], Formula("2*t"))).estimated
-    assert not consensus_rate(make(NETWORKS["BA2"], Linear(2))).estimated
-
-
 def test_constants_can_be_spared() -> None:
     law = known(consensus_rate(with_ratio(NETWORKS["BA2"], 3.0), constants=False).bias)
     assert law.constant is None
@@ -259,49 +252,6 @@ def _local_exponent(model: Model, t: int) -> float:
     return math.log(_bias(model, t) / _bias(model, 2 * t)) / math.log(2)
 
 
-def test_a_law_says_when_it_sets_in() -> None:
-    network, x = barabasi_albert(60, 2, seed=1), np.random.default_rng(1).uniform(size=60)
-    late = Model(network, x, start=x + 1, pressure=Power(0.99))
-    law = known(consensus_rate(late).bias)
-    assert law.onset is not None
-    # The start fades like exp(−κ Σ 1/ρ_t), with a local exponent κt^0.01 that reaches 0.99 at t = 10^58.
-    assert law.onset > 1e58
-    assert _local_exponent(late, 2_000) == pytest.approx(late.kappa * 2_800**0.01, rel=0.02)
-    soon = Model(network, x, start=x + 1, pressure=Power(0.5))
-    law = known(consensus_rate(soon).bias)
-    assert law.onset is not None
-    assert 100 < law.onset < 2_000
-    assert _bias(soon, 2 * int(law.onset)) == pytest.approx(abs(law(2 * int(law.onset))), rel=0.1)
-    assert _bias(soon, int(law.onset) // 4) > 1.2 * abs(law(int(law.onset) // 4))
-
-
-def test_a_network_that_relaxes_slowly_delays_the_laws() -> None:
-    edges = [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0), (3, 4, 1.0), (4, 5, 1.0), (3, 5, 1.0), (2, 3, 1e-9)]
-    A = np.zeros((6, 6))
-    for i, j, weight in edges:
-        A[i, j] = A[j, i] = weight
-    model = Model(Network(A), [0, 0.1, 0.3, 1, 1, 1], [1, 2, 3, 1, 1, 0.5])
-    rate = consensus_rate(model)
-    for law in (rate.bias, rate.disagreement):
-        assert law is not None
-        assert known(law.onset) > 1e9
-    assert abs(_local_exponent(model, 2_000)) < 0.01
-    joined = known(consensus_rate(Model(complete(6), [0, 0.1, 0.3, 1, 1, 1], [1, 2, 3, 1, 1, 0.5])).disagreement)
-    assert known(joined.onset) < 200
-
-
-def test_weak_noise_outweighs_opinions_later() -> None:
-    """Noise that grows like t^¼ leaves deviations of order σ t^(−¾), opinions leave 1/t: equal where σ = t^(−¼)."""
-
-    def onset(std: float) -> float:
-        noise = Gaussian(std, time_scale=Power(0.25))
-        law = known(consensus_rate(Model(complete(5), [0, 0.25, 0.5, 0.75, 1], noise=noise)).disagreement)
-        assert law.exponent == 0.75
-        return known(law.onset)
-
-    assert onset(0.01) == pytest.approx(1e4 * onset(0.1))
-
-
 def test_equal_opinions_are_approached_as_fast_as_the_start_is_forgotten() -> None:
     start = [1.0, 2.0, 3.0, 4.0]
     linear = Model(complete(4), [0.5] * 4, [1, 2, 3, 6], Linear(0.5), start=start)  # κ/c = 2
@@ -322,76 +272,12 @@ def test_equal_opinions_on_a_temporal_network_leave_only_the_start() -> None:
     assert known(rate.bias).exponent == known(rate.ratio)
 
 
-def test_exponents_that_are_almost_equal_are_told_apart_very_late() -> None:
-    model = Model(path(5), [0, 1, 0, 1, 0], pressure=Linear(5 / 8 / 1.001), start=np.zeros(5))
-    law = known(consensus_rate(model).disagreement)
-    assert law.exponent == 1
-    assert law.onset == math.inf
-    model = Model(path(5), [0, 1, 0, 1, 0], pressure=Linear(5 / 8 / 2))
-    law = known(consensus_rate(model).disagreement)
-    assert known(law.onset) < 1_000
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_regular_network_starts_at_its_value_up_to_rounding(seed: int) -> None:
     model = Model(cycle(7), hidden=np.random.default_rng(seed).random(7), noise=Gaussian(0.2))
     bias = known(consensus_rate(model).bias)
     assert bias.constant == 0
     assert ("decays like", "bias 0, ") in [(name, text[:8]) for name, text in diagnose(model).facts]
-
-
-@pytest.mark.parametrize("count", [1, 2, 37, 5_000])
-def test_driven_paths_of_single_steps_are_those_of_the_loop(count: int) -> None:
-    rng = np.random.default_rng(count)
-    rates, target = rng.uniform(0.0, 1.0, count) ** 8, 10.0 ** rng.uniform(-12, 0, count)
-    rates[::7] = 800.0
-    value, expected = -0.3, []
-    for rate, aim in zip(rates, target, strict=True):
-        value += -math.expm1(-rate) * (aim - value)
-        expected.append(value)
-    found = _rates._driven(-0.3, rates, target, count)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
-
-
-def test_driven_paths_of_intervals_follow_targets_that_are_linear_in_them() -> None:
-    rates, targets = np.array([0.0, 0.3, 1e-6, 5.0, 90.0, 0.02]), np.array([1.0, 2.0, -1.0, 0.5, 4.0, 4.5])
-    value, expected, parts = -0.3, [-0.3], 20_000
-    for rate, begin, end in zip(rates[1:], targets[:-1], targets[1:], strict=True):
-        for aim in np.linspace(begin, end, parts, endpoint=False) + (end - begin) / (2 * parts):
-            value += -math.expm1(-rate / parts) * (aim - value)
-        expected.append(value)
-    np.testing.assert_allclose(_rates._driven(-0.3, rates, targets, 1), expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("pressure", [Linear(0.7), Linear(3.0, offset=5.0), Power(0.6), Logarithmic()])
-@pytest.mark.parametrize(
-    "noise", [Gaussian(0.5), Gaussian(0.5, temporal="frozen"), Gaussian(0.5, time_scale=Power(-0.2))]
-)
-def test_the_path_of_the_mode_is_that_of_single_steps(pressure: Schedule, noise: Noise) -> None:
-    model = Model(star(5), hidden=[1.0, 0.0, 0.0, 0.2, 0.4], pressure=pressure, noise=noise)
-    kappa, lag, sigma = model.kappa, 0.3, 0.8
-    path = _rates.mode_path(model, kappa, lag, sigma)
-    bias, deviation, variance = path.bias[_rates.EXACT_STEPS - 2], 0.0, 0.0
-    ends = dict(zip(path.t.tolist(), zip(path.bias, path.variance, strict=True), strict=True))
-    times = np.arange(1, 20_000)
-    for t, rho, scale in zip(
-        times.tolist(), pressure(times).tolist(), (sigma * noise.scale(times)).tolist(), strict=True
-    ):
-        a = kappa / rho
-        if t >= _rates.EXACT_STEPS:
-            bias = (bias + a * lag / rho) / (1 + a)
-        deviation, variance = (deviation + a * scale) / (1 + a), (variance + (a * scale) ** 2) / (1 + a) ** 2
-        if t in ends and t >= _rates.EXACT_STEPS:
-            spread = deviation**2 if noise.autocorrelation == 1 else variance
-            assert ends[t] == pytest.approx((bias, spread), rel=0.01)
-
-
-def test_models_that_differ_in_noise_only_share_their_spectrum() -> None:
-    network, hidden = cycle(9), np.linspace(0.0, 1.0, 9)
-    before = _rates._gaps.cache_info().misses
-    for std in (0.1, 0.2, 0.3):
-        diagnose(Model(network, hidden, noise=Gaussian(std)))
-    assert _rates._gaps.cache_info().misses == before + 1
 
 
 def test_only_those_who_count_must_be_proportional_for_the_mode_to_have_a_recursion_of_its_own() -> None:

@@ -45,16 +45,6 @@ def test_the_verdict_flips_with_schedule_and_graph() -> None:
     assert outcomes == [Outcome.CONSENSUS, Outcome.OSCILLATION, Outcome.BIASED_CONSENSUS]
 
 
-def test_estimates_are_said_to_be() -> None:
-    wavering: list[dict[str, Any]] = [{"pressure": "t*cos(1/t)"}, {"adaptation": "0.1*cos(1/t)"}]
-    plain: list[dict[str, Any]] = [{}, {"pressure": Power(1.5)}, {"adaptation": Power(-1, 0.5)}]
-    for parts in wavering + plain:
-        usual: dict[str, Any] = {"pressure": "t", "adaptation": 0.1}
-        verdict = diagnose(make(ODD, **(usual | parts)))
-        assert verdict.estimated == (parts in wavering)
-        assert ("estimated" in str(verdict).splitlines()[0]) == verdict.estimated
-
-
 @pytest.mark.parametrize("noise", [Gaussian(0.5), Gaussian(0.5, temporal=AR1(0.5)), FROZEN], ids=str)
 @pytest.mark.parametrize("constant", [Constant(2.0), Formula("2"), Power(0.0, 2.0)], ids=str)
 def test_reasons_do_not_depend_on_how_a_schedule_is_written(constant: Schedule, noise: Noise) -> None:

@@ -19,6 +19,7 @@ from tests.truth.trend import Trend, limit, trend, what_is_left
 Mark: TypeAlias = Literal["right", "unknown", "open", "wrong"]
 HORIZONS = (3, 12, 60)  # steps of a forecast, one of these for each model
 ADVISED = 12  # steps of advice
+SETTLED = 2e-3  # local exponents at three late times that differ by less are those of a power law
 ORDER: tuple[Trend, ...] = ("infinite", "finite", "open", "zero")  # a sum tends to the first of its parts' trends
 
 
@@ -313,14 +314,12 @@ def _law(name: str, law: Law, t: Array, q: Array) -> Finding:
     if law.exponent == math.inf:
         good = bool(np.all(np.diff(local[-3:]) > 0))
     text, true = str(law), f"exponents {local[-3]:.3f}, {local[-2]:.3f}, {local[-1]:.3f} up to t = {t[-1]:.0e}"
-    if law.onset is not None and law.onset > t[-3]:
-        return Finding(f"rate of {name}", "open", f"{text} from t = {law.onset:.3g} on", true)
     if good and law.constant is not None and law.exponent < math.inf:
         ratio = np.abs([q / abs(law(x)) - 1 for x, q in zip(t, q, strict=True)])
         good = bool(ratio[-1] < 0.05 or ratio[-1] < 0.9 * ratio[-3])
         text, true = f"{law.constant:.4g} {law}", f"{true}; value/law = {q[-1] / abs(law(t[-1])):.3f}"
-    if law.onset is None and not good:
-        # Said of t → ∞ only, without a time from which on it holds.
+    if not good and np.ptp(local[-3:]) > SETTLED:
+        # Said of t → ∞, which may be later than what is known.
         return Finding(f"rate of {name}", "open", f"{text} as t → ∞", true)
     return Finding(f"rate of {name}", "right" if good else "wrong", text, true)
 

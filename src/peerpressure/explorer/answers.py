@@ -213,7 +213,7 @@ def _unknown(model: Model) -> Verdict:
     rate, pressure = Rate(regime_of(model.pressure)), str(model.pressure)
     reasons = (Reason(ReasonCode.NOT_COMPUTED),)
     law = LimitLaw.unknown(model.n)
-    return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate, law)
+    return Verdict(Outcome.UNKNOWN, reasons, model.consensus_value, model.kappa, pressure, rate, law)
 
 
 def verdict_facts(verdict: Verdict, built: Experiment) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from peerpressure.errors import ScheduleError, message
 from peerpressure.parameters import REQUIRED, with_defaults
 from peerpressure.schedules._base import Schedule
 from peerpressure.schedules._closed_forms import Constant, Linear, Logarithmic, Power, StretchedExponential
-from peerpressure.schedules._growth import Growth, estimate_growth, growth_of_ratio
+from peerpressure.schedules._growth import Growth, growth_of_ratio
 from peerpressure.schedules._tables import Formula, Table
 
 SCHEDULES: Mapping[str, type[Schedule]] = {
@@ -34,7 +34,6 @@ __all__ = [
     "Schedule",
     "StretchedExponential",
     "Table",
-    "estimate_growth",
     "growth_of_ratio",
 ]
 

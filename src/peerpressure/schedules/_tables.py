@@ -126,7 +126,7 @@ class Table(Schedule):
 class Formula(Schedule):
     """Pressure given by a formula in t, with + − * / ^, sqrt, log, exp, sin, cos, floor, min and max.
 
-    Its growth is proved by bounds of its parts where possible, and else estimated from values at very large t.
+    Its growth is proved by bounds of its parts, and unknown where they do not decide it.
 
     Parameters
     ----------

@@ -25,11 +25,9 @@ from peerpressure.theory._classification import LongRun, Outcome, classify, is_c
 from peerpressure.theory._departure import resolve_departure
 from peerpressure.theory._forecast import Forecast, is_sampled, law_after, mode_error
 from peerpressure.theory._limits import limit_of
-from peerpressure.theory._rates import steps_until, with_parts
+from peerpressure.theory._rates import with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime
-from peerpressure.theory._scalar_mode import FIRST, ScalarMode, scalar_mode
-from peerpressure.theory._slow_modes import FarMode, far_mode
 from peerpressure.theory._structure import NoiselessLimit, structure_of
 from peerpressure.theory.tuning import (
     HorizonDistance,
@@ -242,8 +240,9 @@ def tuned_schedule(long_run: LongRun) -> Linear | None:
 _SETTLED = 2_000
 # Multiplications for the shortest path of errors.
 _LEAST_WORK = 1e9
-# The same for the longest path, some minutes'.
+# The same for the longest path, some minutes', which has at least so many steps.
 _MOST_WORK = 5e11
+_LEAST_LONGEST = 2**15
 # Numbers in the states of one run of the engine, 32 MB.
 _CHUNK = 2**22
 # Steps at which variances are computed, for each doubling of the time; they are smooth in between.
@@ -326,9 +325,8 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     precision : float
         The largest root-mean-square distance of the consensus mode to v, above 0.
     max_steps : int, default 100000
-        The largest T that is returned. Where network and opinions are constant, pressure is smooth, and all but the
-        consensus mode is forgotten within some thousand steps, as on small networks, 10⁹ steps take no longer than
-        10⁵; else the work grows with the number of steps, and ends with an error after some minutes.
+        The largest T that is returned. Every step up to it may be computed; work that would take longer than some
+        minutes ends with an error before.
 
     Returns
     -------
@@ -359,38 +357,24 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     final = _final_error(long_run)
     if final is not None and final > precision:
         raise InvalidInputError(_never(long_run, precision, final, min(limit, _SETTLED, errors.last), errors))
-    above, last, law = _last_above(long_run, precision, limit, errors)
+    above, last = _last_above(long_run, precision, limit, errors)
     if above >= min(limit, last):
-        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors, law, by_steps=last < 2 * limit))
+        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors, by_steps=last < 2 * limit))
     return above + 1
 
 
-def _last_above(
-    long_run: LongRun, precision: float, limit: int, errors: _ModeErrors
-) -> tuple[int, int, ScalarMode | FarMode | None]:
-    """Return the last step above a precision, up to which step that is known, and the law that it is known from."""
-    consensus = long_run.outcome is Outcome.CONSENSUS
-    scalar = scalar_mode(long_run) if consensus else None
-    far = None if scalar is None else scalar.last_above(precision, 2 * limit)
-    if far is not None:
-        return far, 2 * limit, scalar
+def _last_above(long_run: LongRun, precision: float, limit: int, errors: _ModeErrors) -> tuple[int, int]:
+    """Return the last step above a precision, and up to which step that is known."""
     # An error that does not go to 0 may rise again after a long time.
-    least = min(256, errors.least) if consensus else errors.least
-    end, above, last = min(2 * limit, errors.last), 0, 0
+    least = min(256, errors.least) if long_run.outcome is Outcome.CONSENSUS else errors.least
+    end, above, last = min(2 * limit, errors.last, errors.most), 0, 0
     while last < end:
         # Twice as far as the last step that fails, so the total work is a few times that of the answer.
-        reached, last = last, min(max(least, 2 * last), end)
+        last = min(max(least, 2 * last), end)
         above = errors.last_above(precision, last)
         if 2 * above <= last:
             break
-        if reached < 2 * FIRST <= last:
-            law = far_mode(long_run) if consensus else None
-            far = None if law is None else law.last_above(precision, 2 * limit)
-            if far is not None:
-                return max(above, far), 2 * limit, law
-            # From here on every step takes its time.
-            end = min(end, max(errors.most, last))
-    return above, last, None
+    return above, last
 
 
 class _ModeErrors:
@@ -404,8 +388,7 @@ class _ModeErrors:
         # The shortest path that is looked at.
         work = model.network.adjacency.nnz + 20 * model.n + 1e5
         self.least = int(min(max(_LEAST_WORK / work, 64), 4_096))
-        # The longest one, where no law leads beyond it.
-        self.most = max(int(_MOST_WORK / work), 4 * FIRST)
+        self.most = max(int(_MOST_WORK / work), _LEAST_LONGEST)
         self._bias = np.zeros(0)
         self._run: Trajectory | None = None
         self._known: dict[int, float] = {}
@@ -542,23 +525,15 @@ def _later(
     precision: float,
     steps: int,
     errors: _ModeErrors,
-    law: ScalarMode | FarMode | None = None,
     *,
     by_steps: bool = False,
 ) -> str:
-    error = errors(steps) if law is None else law.error(steps)
+    error = errors(steps)
     rule = f"the precision must be reached, for good, within {steps:,} steps"
     if by_steps and errors.last > steps:
         rule += ", the most that are computed where every one of them has to be"
     got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
-    remedies = [_extrapolated(long_run, precision, steps, error), _better_schedule(long_run, steps, error)]
-    return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")
-
-
-def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
-    """Return, as text, the number of steps by the recursion of the consensus mode."""
-    needed = steps_until(long_run, steps, error, precision)
-    return "" if needed is None else f"allow about 10^{math.log10(needed):.1f} steps"
+    return message(rule, got=got, remedy=_better_schedule(long_run, steps, error) or "allow more steps")
 
 
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:

@@ -22,7 +22,6 @@ from peerpressure.theory._limit_law import Kind, LimitLaw
 MOST_DECIMALS = 6
 # What random values depend on, in words.
 CHANCES = {"noise": "the noise", "updates": "who updates when", "network": "which edges are present"}
-ESTIMATED = "This is estimated from values at large t, not proved."
 
 
 # Only such noise makes opinions drift; random updates and networks average out beside it.

@@ -31,7 +31,6 @@ from peerpressure.theory._regime import (
     fades_out,
     hidden_noise_vanishes,
     noise_effect,
-    noise_is_estimated,
     regime_of,
 )
 from peerpressure.theory._structure import (
@@ -103,12 +102,12 @@ class LongRun:
     """Classification of a model or SDE as t → ∞.
 
     ``settled``: all opinions are equal and there is no noise. ``balanced``: the mean is v from the start on, and so is
-    that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
-    a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
-    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). Where ``camps`` are
-    given, opinions are multiplied by the sign of the agent's camp, which makes all weights positive: ``model`` and
-    ``system`` are the result. ``known`` is the limit law of each agent, where more is known than structure and regimes
-    tell. ``classes`` are the closed classes of a static network, where there are several or one is not balanced.
+    that of each side of a bipartite network, whatever the pressure. ``model`` is the discrete model behind an SDE, and
+    ``deviations`` are the standard deviations of noise that enters with the weight of an opinion, shape (agents,).
+    Where ``camps`` are given, opinions are multiplied by the sign of the agent's camp, which makes all weights
+    positive: ``model`` and ``system`` are the result. ``known`` is the limit law of each agent, where more is known
+    than structure and regimes tell. ``classes`` are the closed classes of a static network, where there are several or
+    one is not balanced.
     """
 
     system: System
@@ -119,7 +118,6 @@ class LongRun:
     structure: Structure
     settled: bool
     balanced: bool
-    estimated: bool
     camps: NDArray[np.int8] | None = None
     known: LimitLaw | None = None
     classes: tuple[Component, ...] = ()
@@ -541,7 +539,6 @@ def classify(system: System) -> LongRun:
         settled=_is_settled(model, regime, structure),
         balanced=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
         or _is_balanced(model, regime, structure, continuous=continuous),
-        estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
         camps=given.network.camps if has_camps else None,
     )
 

@@ -115,7 +115,6 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
     return Verdict(
         outcome=shown.outcome,
         reasons=explain(analysis, horizon, weight),
-        estimated=long_run.estimated,
         value=long_run.model.consensus_value,
         kappa=long_run.kappa,
         pressure=str(long_run.model.pressure),

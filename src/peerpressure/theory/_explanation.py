@@ -12,14 +12,11 @@ from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._forecast import Forecast, Settling
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._rates import Law
 from peerpressure.theory._reasons import ReasonCode
 
 WIDTH = 88
 # Share of the steps up to which agents who are close in the last ones are not said to be so from then on.
 SHORT = 0.1
-# Laws that hold this soon are shown without their onset.
-_EARLY_ONSET = 100
 Rows: TypeAlias = list[tuple[str, str]]
 
 
@@ -32,15 +29,6 @@ def table(rows: Rows, width: int = WIDTH) -> list[str]:
         first, *more = textwrap.wrap(value, max(width - column, 24), break_long_words=False) or [""]
         lines += [f"  {name}".ljust(column) + first, *(" " * column + part for part in more)]
     return lines
-
-
-def law_text(law: Law) -> str:
-    """Return a law of decay with the time from which on it holds."""
-    if law.constant == 0:
-        return "0"
-    if law.onset is None or law.onset == math.inf:
-        return f"{law} as t → ∞"
-    return str(law) + ("" if law.onset <= _EARLY_ONSET else f" from t ≈ {law.onset:.0e} on")
 
 
 def limit_text(limit: ConsensusLimit) -> str:

@@ -22,47 +22,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, message
 from peerpressure.immutable import one_line
 from peerpressure.model import Model, require_synchronous
-from peerpressure.networks import Network
 from peerpressure.noise import NoNoise
 from peerpressure.propagation import consensus_mode, moments, step_count
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
-from peerpressure.theory._regime import NoiseEffect, Regime, farthest
+from peerpressure.theory._regime import Regime
 from peerpressure.theory._stationary import balanced_solver, directed_solver
 from peerpressure.theory._structure import NoiselessLimit
-
-# Power laws and their onset: from which t on a law describes the consensus mode and the agents' disagreement.
-#
-# The mode forgets its start like exp(−κ Σ 1/ρ_t), which may take longer than any run before the lag behind the fixed
-# point or later noise dominate. Its bias b and variance V are followed through the scalar recursion
-#
-#     (1 + a_t) b_t = b_{t−1} + a_t K/ρ_t,        (1 + a_t)² V_t = V_{t−1} + a_t² σ̄_t²,        a_t = κ/ρ_t,
-#
-# step by step at first and then over geometric intervals of t, in each of which the pressure counts as constant. The
-# network itself relaxes at a rate given by its spectral gap, and agents are close to each other only where ρ_t exceeds
-# the inverse of the least positive eigenvalue of S⁻¹L.
-
-# Steps that are taken one by one; later ones are grouped into intervals.
-EXACT_STEPS = 128
-# Factors by which t grows in an interval: a small one up to log t = 23, as far as onsets are read as numbers, and a
-# larger one up to the farthest time within the range of doubles.
-NEAR_GROWTH, FAR_GROWTH = 1.02, 1.1
-NEAR_LIMIT = 23.0
-# Relative distance from a law up to which it is said to hold.
-LAW_RTOL = 0.1
-# Agents up to which the spectrum of the network is computed, which takes a tenth of a second.
-MOST_AGENTS = 500
 
 
 @final
@@ -78,8 +53,6 @@ class Law:
         The constant; None where it has no formula.
     log : bool, default False
         Whether there is a factor log t.
-    onset : float, optional
-        Time from which the law holds up to a tenth; ∞ where that is beyond 10^300, and None where it is not computed.
 
     See Also
     --------
@@ -89,13 +62,12 @@ class Law:
     --------
     >>> from peerpressure.theory import Law
     >>> Law(exponent=0.5, constant=2.0)
-    Law(exponent=0.5, constant=2.0, log=False, onset=None)
+    Law(exponent=0.5, constant=2.0, log=False)
     """
 
     exponent: float
     constant: float | None = None
     log: bool = False
-    onset: float | None = None
 
     def __call__(self, t: float) -> float:
         """Return the value at t, nan if the constant is not known."""
@@ -111,181 +83,6 @@ class Law:
         power = f"t^{-self.exponent:.3g}".replace("-", "−")
         return f"{power} log t" if self.log else power
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class Intervals:
-    """Intervals of time between whole numbers, at first of one step each; all of shape (times,)."""
-
-    t: Array  # their ends
-    log_t: Array
-    lengths: Array
-    inside: Array  # a time in each whose pressure stands for all
-
-
-@cache
-def intervals(log_end: float) -> Intervals:
-    """Return the intervals through which modes are followed, up to this log t."""
-    near = np.arange(math.log(EXACT_STEPS), NEAR_LIMIT, math.log(NEAR_GROWTH))
-    far = np.arange(NEAR_LIMIT, log_end, math.log(FAR_GROWTH))
-    t = np.concatenate([np.arange(1.0, EXACT_STEPS), np.rint(np.exp(np.concatenate([near, far])))])
-    log_t, lengths = np.log(t), np.diff(t, prepend=0.0)
-    # The logarithmic mean of both ends: there 1/t is its mean over the interval, and sums of 1/(c t) lose nothing on
-    # their long way. The time of a single step is its own.
-    mean = np.floor(lengths[1:] / np.diff(log_t))
-    return Intervals(t, log_t, lengths, np.where(t < EXACT_STEPS, t, np.concatenate([t[:1], mean])))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ModePath:
-    """Bias and variance of the consensus mode over time, and the pressures; all of shape (times,)."""
-
-    t: Array
-    log_t: Array
-    reciprocal: Array
-    bias: Array
-    variance: Array
-
-    def onset(self, law: Law, *, of: str) -> float:
-        """Return the time from which a law holds, ∞ where it does not set in within the range of doubles."""
-        # Values that underflow cannot be compared, nor can a law that is 0 or faster than every power.
-        values = np.abs(self.bias if of == "bias" else self.variance)
-        seen = np.flatnonzero(values > 1e-280)
-        if law.constant == 0 or not math.isfinite(law.exponent) or seen.size < 3:
-            return 1.0
-        t, log_t = self.t[: seen[-1] + 1], self.log_t[: seen[-1] + 1]
-        log_value = np.log(np.maximum(values[: seen[-1] + 1], 1e-300))
-        slope = -np.gradient(log_value, log_t)
-        with np.errstate(divide="ignore"):
-            claimed = law.exponent - (1 / log_t if law.log else 0.0)
-        off = np.abs(slope - claimed) > np.maximum(LAW_RTOL * np.abs(claimed), 0.01)
-        if law.constant is not None:
-            with np.errstate(divide="ignore"):
-                expected = math.log(abs(law.constant)) - law.exponent * log_t + (np.log(log_t) if law.log else 0.0)
-            off |= ~(np.abs(log_value - expected) <= LAW_RTOL)
-        return _after(off, t)
-
-    def error_reached(self, steps: int, error: float, precision: float) -> float | None:
-        """Return the time from which the error, known after some steps, is at most a precision; None if never."""
-        predicted = np.hypot(self.bias, np.sqrt(self.variance))
-        now = float(np.interp(math.log(steps), self.log_t, predicted))
-        # Only the decay is taken from here; the error itself is known exactly.
-        off = (predicted * error > precision * now) | (self.t <= steps)
-        time = _after(off, self.t)
-        return time if now > 0 and math.isfinite(time) else None
-
-
-def _after(off: NDArray[np.bool_], t: Array) -> float:
-    """Return the first time from which nothing is off."""
-    if not np.any(off):
-        return 1.0
-    last = int(np.flatnonzero(off)[-1])
-    return float(t[last + 1]) if last + 1 < t.size else math.inf
-
-
-def mode_path(model: Model, kappa: float, lag: float, sigma: float) -> ModePath:
-    """Follow bias and variance of the consensus mode of a plain model to the end of the range of doubles.
-
-    ``lag`` is K, and ``sigma`` the deviation of ξ̄ at time scale 1 with the factor of AR(1) memory.
-    """
-    grid = intervals(farthest(model))
-    inverse = model.pressure.reciprocal(grid.t)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        rates = np.log1p(kappa * model.pressure.reciprocal(grid.inside)) * grid.lengths
-    bias = _path_bias(model, rates, lag * inverse if lag else np.zeros_like(inverse))
-    if not sigma:
-        return ModePath(grid.t, grid.log_t, inverse, bias, np.zeros_like(inverse))
-    # Squares must not overflow.
-    scale = np.minimum(model.noise.scale(grid.t) * sigma, 1e150)
-    if model.noise.autocorrelation == 1:
-        return ModePath(grid.t, grid.log_t, inverse, bias, _driven(0.0, rates, scale, EXACT_STEPS - 1) ** 2)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        # The stationary variance at a constant step a is a/(2 + a).
-        stationary = scale**2 / (1 + 2 / (kappa * inverse))
-    return ModePath(grid.t, grid.log_t, inverse, bias, _driven(0.0, 2 * rates, stationary, EXACT_STEPS - 1))
-
-
-def _path_bias(model: Model, rates: Array, target: Array) -> Array:
-    """Return the bias: exact for the first steps, in which agents have not come close, and by the recursion after."""
-    w, v, state = model.mode_weights, model.consensus_value, model.start_state
-    exact = np.empty(EXACT_STEPS - 1)
-    for step, update in enumerate(model.updates(range(1, EXACT_STEPS))):
-        state = update(state)
-        exact[step] = w @ (state - v)
-    # From its last step on, which is the start of the first interval.
-    last = exact.size - 1
-    later = _driven(exact[-1], np.concatenate([[0.0], rates[last + 1 :]]), target[last:], 1)
-    return np.concatenate([exact, later[1:]])
-
-
-def _driven(value: float, rates: Array, targets: Array, single: int) -> Array:
-    """Return x with dx = (target − x) dr at the ends of intervals of r that are as long as ``rates``.
-
-    Targets are those of the ends, and linear in r between them; so many single steps come first, each of which has its
-    own target from its beginning on.
-    """
-    kept, forgotten = np.exp(-rates), -np.expm1(-rates)
-    # The weight of the target at the end, 1 − (1 − e^(−r))/r, which for small r is the difference of equal numbers.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        end_weight = np.where(rates > 1e-4, 1 - forgotten / rates, rates / 2)
-    end_weight[:single] = forgotten[:single]
-    path = end_weight * targets
-    path[single:] += (forgotten - end_weight)[single:] * targets[single - 1 : -1]
-    path[0] += kept[0] * value
-    # Two intervals make one of the same form, with the product of what is kept: all are doubled in length at a time, so
-    # thousands of them take a dozen operations on arrays.
-    shift = 1
-    while shift < path.size:
-        path[shift:] += kept[shift:] * path[:-shift]
-        kept[shift:] *= kept[:-shift]
-        shift *= 2
-    return path
-
-
-def network_onset(model: Model, path: ModePath) -> float | None:
-    """Return the time from which agents differ by order 1/ρ_t only; None for networks too large for their spectrum."""
-    if model.n > MOST_AGENTS:
-        return None
-    gap, stiffness = spectral_gaps(model)
-    with np.errstate(divide="ignore", over="ignore"):
-        strength = stiffness / path.reciprocal
-        # Until then what is left of the start, e^(−gap·t), exceeds a tenth of the differences of order 1/ρ.
-        off = (strength < 1 / LAW_RTOL) | (gap * path.t < np.log(np.maximum(strength / LAW_RTOL, 1.0)))
-    return _after(off, path.t)
-
-
-def spectral_gaps(model: Model) -> tuple[float, float]:
-    """Return 1 − |λ₂| of D⁻¹A, without the eigenvalue −1 of a bipartite network, and the least positive one of S⁻¹L."""
-    return _gaps(model.network, model.s.tobytes())
-
-
-# Kept for models that differ in noise or pressure only, as those of a slider do; of large networks none is asked for.
-@lru_cache(maxsize=16)
-def _gaps(network: Network, stubbornness: bytes) -> tuple[float, float]:
-    A, d, s = network.adjacency.toarray(), network.degrees, np.frombuffer(stubbornness)
-    if network.directed:
-        return _directed_gaps(A, d, s)
-    root = np.sqrt(d)
-    values = np.linalg.eigvalsh(A / root[:, None] / root)[:-1]
-    # On two agents nothing is left that has to relax.
-    inner = values[1:] if network.is_bipartite else values
-    gap = 1.0 - float(np.abs(inner).max(initial=0.0))
-    root_s = np.sqrt(s)
-    stiffness = np.linalg.eigvalsh((np.diag(d) - A) / root_s[:, None] / root_s)[1]
-    return max(gap, 1e-15), max(float(stiffness), 1e-300)
-
-
-def _directed_gaps(A: Array, d: Array, s: Array) -> tuple[float, float]:
-    """Return the same of a directed network with one closed class, whose period has all eigenvalues of modulus 1."""
-    moduli = np.abs(np.linalg.eigvals(A / d[:, None]))
-    gap = 1.0 - float(moduli[moduli < 1 - 1e-9].max(initial=0.0))
-    # The eigenvalue nearest to 0 is that of the consensus.
-    stiffness = np.sort(np.abs(np.linalg.eigvals((np.diag(d) - A) / s[:, None])))[1]
-    return max(gap, 1e-15), max(float(stiffness), 1e-300)
-
-
-# The rates.
 
 _ASYMPTOTIC_TIME = 1e100  # a time at which a power law dominates its corrections
 
@@ -457,8 +254,6 @@ class Rate:
         Root mean square of y_i − m over agents and noise.
     ratio : float, optional
         The ratio κ/c where ρ_t ~ c t.
-    estimated : bool, default False
-        Whether the growth of the pressure is estimated from its values.
 
     See Also
     --------
@@ -479,7 +274,6 @@ class Rate:
     variance: Law | None = None
     disagreement: Law | None = None
     ratio: float | None = None
-    estimated: bool = False
 
 
 def consensus_rate(model: System, *, constants: bool = True) -> Rate:
@@ -525,7 +319,7 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     p, structure, omega = growth.exponent, long_run.structure, long_run.omega
     known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
-        return Rate(regime, estimated=growth.estimated)
+        return Rate(regime)
     assert omega is not None
     # The slope of a linear schedule is exact; other schedules are evaluated far out.
     c = growth.slope or _scale(model.pressure, p)
@@ -543,18 +337,13 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     periodic = structure.components[0].periodic
     # The constant of the bias has a closed form on one network in discrete time.
     mode_lag = lag(model) if constants and model.is_plain and not long_run.continuous else None
-    rate = Rate(
+    return Rate(
         regime,
         bias=_bias(long_run, p, c, r, mode_lag),
         variance=variance,
         disagreement=None if gamma is None else _disagreement(long_run, p, r, gamma, periodic=periodic),
         ratio=r if regime is Regime.LINEAR else None,
-        estimated=growth.estimated or noise.growth.estimated,
     )
-    if mode_lag is not None:
-        return _with_onsets(long_run, rate, mode_lag)
-    disagreement = rate.disagreement
-    return rate if disagreement is None else replace(rate, disagreement=replace(disagreement, onset=None))
 
 
 def _lazy_rate(long_run: LongRun) -> Rate:
@@ -562,7 +351,7 @@ def _lazy_rate(long_run: LongRun) -> Rate:
     model, growth, regime, activation = long_run.model, long_run.growth, long_run.regime, long_run.model.activation
     p, known = growth.exponent, long_run.outcome in (Outcome.CONSENSUS, Outcome.BIPARTITE)
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known or model.adaptation is not None:
-        return Rate(regime, estimated=growth.estimated)
+        return Rate(regime)
     assert activation is not None
     gamma = 0.0 if model.noise.is_zero else model.noise.time_scale.growth.exponent
     # Only for these is the mode of the fixed point v itself, so nothing but the start decides the bias.
@@ -578,57 +367,7 @@ def _lazy_rate(long_run: LongRun) -> Rate:
         free = p - 2 * gamma
         variance = Law(free) if r is None else Law(min(2 * r, free), log=2 * r == free)
         disagreement = Law(p - gamma)
-    return Rate(regime, bias, variance, disagreement, r, estimated=growth.estimated or long_run.estimated)
-
-
-def _mode_path(long_run: LongRun, mode_lag: float) -> ModePath:
-    model, omega = long_run.model, long_run.omega
-    assert omega is not None
-    known = long_run.noise not in (NoiseEffect.NONE, NoiseEffect.UNKNOWN)
-    sigma = omega.noise(long_run.deviations, long_run.phi) if known else 0.0
-    return mode_path(model, long_run.kappa, mode_lag, sigma)
-
-
-def _with_onsets(long_run: LongRun, rate: Rate, mode_lag: float) -> Rate:
-    """Return a rate whose laws say from when on they hold; ``mode_lag`` is K."""
-    model, path = long_run.model, _mode_path(long_run, mode_lag)
-    network = network_onset(model, path)
-
-    def since(law: Law | None, of: str) -> Law | None:
-        if law is None:
-            return None
-        onset = (law.onset or 1.0) if of == "disagreement" else path.onset(law, of=of)
-        if of == "disagreement" and rate.bias is not None and model.network.sides is not None:
-            # The difference between two sides forgets its start as the mode does, even where the mode is at v.
-            if not math.isfinite(rate.bias.exponent) or rate.bias.constant == 0:
-                return law if law.exponent == math.inf else replace(law, onset=None)
-            onset = max(onset, path.onset(rate.bias, of="bias"))
-        # The recursion of the mode is exact where s ∝ d; elsewhere agents must be close to each other.
-        if of == "disagreement" or not is_proportional(model):
-            return replace(law, onset=None if network is None else max(onset, network))
-        return replace(law, onset=onset)
-
-    return replace(
-        rate,
-        bias=since(rate.bias, "bias"),
-        variance=since(rate.variance, "variance"),
-        disagreement=since(rate.disagreement, "disagreement"),
-    )
-
-
-def steps_until(long_run: LongRun, steps: int, error: float, precision: float) -> float | None:
-    """Return after how many steps an error of the consensus mode falls to a precision; None where that is not known.
-
-    The error after ``steps`` steps is known, and its decay is that of the recursion of the mode, exp(−κ Σ 1/ρ_t) where
-    no power law has set in.
-    """
-    model, known = long_run.model, long_run.outcome is Outcome.CONSENSUS and long_run.regime.reaches_value
-    if not (model.is_plain and known and long_run.growth.is_regular) or long_run.continuous:
-        return None
-    path = _mode_path(long_run, lag(model))
-    relaxed = 1.0 if is_proportional(model) else network_onset(model, path)
-    # Before the network has relaxed, the recursion is not that of the agents.
-    return path.error_reached(steps, error, precision) if relaxed is not None and steps >= relaxed else None
+    return Rate(regime, bias, variance, disagreement, r)
 
 
 def ideal_deviation(model: Model, t: int) -> float:
@@ -773,37 +512,12 @@ def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, period
     if long_run.phi == 1 and r == math.inf:
         # The common value lags behind noise that changes, by the ρ_t steps that it takes to follow.
         exponents.append(1 - gamma)
-    ratio = 0.1 * _contrast(long_run)
     # The sides of a symmetric network may be equal at all times.
     if periodic and not steady_sums(model)[1]:
         exponents.append(r)
         if long_run.phi < 1:
             exponents.append(p / 2 - gamma)
-            if exponents[-1] == min(exponents):
-                # The noise that drives the parts apart is that of autocorrelation −φ, and may be small.
-                ratio *= math.sqrt((1 - long_run.phi) / (1 + long_run.phi))
-    return Law(min(exponents), onset=_outlasted(exponents, ratio))
-
-
-def _contrast(long_run: LongRun) -> float:
-    """Return the size of disagreement that is due to noise, relative to that of opinions; 1 where it is not computed.
-
-    Where a network relaxes slowly, opinions have the time 1/gap to part, and noise the root of it.
-    """
-    model, range_ = long_run.model, float(np.ptp(long_run.model.x0))
-    if not model.is_plain or model.noise.is_zero or not range_ or model.n > MOST_AGENTS:
-        return 1.0
-    gap = spectral_gaps(model)[0] if long_run.phi < 1 else 1.0
-    return min(1.0, math.sqrt(gap) * float(long_run.deviations.max()) / range_)
-
-
-def _outlasted(exponents: list[float], ratio: float) -> float:
-    """Return the t from which on the slowest of several powers outweighs the others by a factor 1/ratio."""
-    slowest = min(exponents)
-    gap = min((x - slowest for x in exponents if not _equal(x, slowest)), default=math.inf)
-    # t^(−gap) = ratio, in logarithms, as close exponents take longer than a double can say.
-    decades = -math.log10(ratio) / gap
-    return 10.0**decades if decades < 300 else math.inf
+    return Law(min(exponents))
 
 
 def _equal(a: float, b: float) -> bool:

@@ -1,7 +1,6 @@
 """Asymptotic regimes of the three schedules that decide the long run: pressure ρ_t, noise scale σ_t, adaptation η_t.
 
-A regime is read off ``Schedule.growth``: proved bounds where the schedule has a closed form or a formula that they can
-be derived from, estimates from values at very large t elsewhere.
+A regime is read off ``Schedule.growth``: bounds of a closed form, or of a formula from which they can be derived.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,8 @@ from numpy.typing import NDArray
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Laplace, Rademacher, StudentT, Uniform
-from peerpressure.schedules import Formula, Growth, Linear, Logarithmic, Schedule, estimate_growth, growth_of_ratio
-
-Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+from peerpressure.schedules import Formula, Growth, Linear, Logarithmic, Schedule, growth_of_ratio
+from peerpressure.schedules.envelopes import Envelope, UndecidedError, decided
 
 # Time at which a schedule with a limit is evaluated, late enough to be close to it.
 LATE_TIME = 1_000_000
@@ -123,29 +121,13 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
         return Regime.UNKNOWN
     if growth.exponent is not None:
         return Regime.LINEAR if growth.exponent == 1 else Regime.SLOW
-    return Regime.SLOW if _is_slower_than_t(pressure, growth) else Regime.MARGINAL
+    return Regime.SLOW if _is_slower_than_t(growth) else Regime.MARGINAL
 
 
-def _is_slower_than_t(pressure: Schedule, growth: Growth) -> bool:
-    proved = growth_of_ratio(Linear().growth, growth)
-    if proved is not None:
-        return proved.limit == math.inf
+def _is_slower_than_t(growth: Growth) -> bool:
+    ratio = growth_of_ratio(Linear().growth, growth)
     # Divergent Σ 1/ρ² means that a regular ρ_t grows at most like √t, which is slower than t.
-    return bool(growth.square_sum_diverges or _tends_to_infinity(lambda t: t / pressure.pressure(t)))
-
-
-def _tends_to_infinity(curve: Curve) -> bool | None:
-    """Whether a positive function of t exceeds every bound, estimated from its values; None if unclear."""
-    bounded = estimate_growth(_quiet(curve)).bounded
-    return None if bounded is None else not bounded
-
-
-def _quiet(curve: Curve) -> Curve:
-    def evaluated(t: NDArray[np.float64]) -> NDArray[np.float64]:
-        with np.errstate(all="ignore"):
-            return np.asarray(curve(t))
-
-    return evaluated
+    return bool(growth.square_sum_diverges) if ratio is None else ratio.limit == math.inf
 
 
 class NoiseEffect(Enum):
@@ -203,12 +185,6 @@ def _is_constant(model: Model) -> bool:
     return model.noise.autocorrelation == 1
 
 
-def noise_is_estimated(model: Model) -> bool:
-    """Whether the effect of the noise rests on values of its scale rather than on proved bounds."""
-    growth = model.noise.time_scale.growth
-    return not model.noise.is_zero and (growth.estimated or not (growth.bounded or _noise_ratio(model, 1.0)))
-
-
 def _noise_ratio(model: Model, power: float) -> Growth | None:
     """Return the proved growth of ρ_t/σ_t^power."""
     return growth_of_ratio(model.pressure.growth, model.noise.time_scale.growth, power)
@@ -216,32 +192,33 @@ def _noise_ratio(model: Model, power: float) -> Growth | None:
 
 def _outgrows(model: Model, power: float) -> bool | None:
     """Whether ρ_t/σ_t^power → ∞."""
-    proved = _noise_ratio(model, power)
-    if proved is not None:
-        return True if proved.limit == math.inf else False if proved.bounded else None
-    return _tends_to_infinity(lambda t: _ratio(model, power, t))
+    ratio = _noise_ratio(model, power)
+    return None if ratio is None else True if ratio.limit == math.inf else False if ratio.bounded else None
 
 
 def noise_outgrows_averaging(model: Model) -> bool:
     """Whether σ_t²/ρ_t is known to tend to infinity."""
-    proved = _noise_ratio(model, 2.0)
-    if proved is not None:
-        return proved.limit == 0
-    return bool(_tends_to_infinity(lambda t: 1 / _ratio(model, 2.0, t)))
+    ratio = _noise_ratio(model, 2.0)
+    return ratio is not None and ratio.limit == 0
 
 
 def noise_adds_up(model: Model) -> bool | None:
     """Whether Σ σ_t²/ρ_t², or Σ σ_t/ρ_t for frozen noise, is finite, and with it what noise adds to a limit."""
-    growth = _noise_ratio(model, 1.0) or estimate_growth(lambda t: _ratio(model, 1.0, t))
-    diverges = growth.reciprocal_sum_diverges if _is_constant(model) else growth.square_sum_diverges
+    ratio = _noise_ratio(model, 1.0)
+    if ratio is None:
+        return None
+    diverges = ratio.reciprocal_sum_diverges if _is_constant(model) else ratio.square_sum_diverges
     return None if diverges is None else not diverges
 
 
 def noise_sum_diverges(model: Model, *, with_relief: bool) -> bool | None:
     """Whether Σ σ_t², or Σ σ_t²/ρ_t² ``with_relief``, diverges; without the squares for frozen noise."""
-    order = _order(model.noise.time_scale)
-    order = order * _order(model.pressure) ** -1 if with_relief else order
-    return (order if _is_constant(model) else order**2).sum_diverges()
+
+    def late() -> Envelope:
+        scale = _envelope(model.noise.time_scale)
+        return (scale * _envelope(model.pressure) ** -1 if with_relief else scale) ** _power(model)
+
+    return _sum_diverges(late)
 
 
 def converges_almost_surely(model: Model) -> bool | None:
@@ -268,13 +245,6 @@ def converges_almost_surely(model: Model) -> bool | None:
     tail = growth_of_ratio(size, log)
     exponential = isinstance(noise, Laplace) and tail is not None and tail.limit == math.inf
     return True if exponential else None
-
-
-def _ratio(model: Model, power: float, t: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Logarithms, so two schedules that both overflow still have a ratio.
-    with np.errstate(all="ignore"):
-        log_noise = model.noise.time_scale.log_pressure(t)
-        return np.asarray(np.exp(model.pressure.log_pressure(t) - power * log_noise))
 
 
 @final
@@ -307,7 +277,6 @@ class OpinionRegime:
     isolated: bool = False
     holds: bool | None = True
     random_walk: bool | None = False
-    estimated: bool = False
 
     @property
     def fades(self) -> bool:
@@ -331,58 +300,34 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
         # `pressure` evaluates the formula without the check that a rate is at most 1, which a formula may violate.
         late_rate = float(adaptation.rate.pressure(np.array([float(LATE_TIME)]))[0])
     regime = replace(regime, memory=np.asarray(weights * late_rate < 1))
-    lasting, sure = _lasts(model, adaptation)
+    lasting = _lasts(model, adaptation)
     # An agent on its own shows all of its noise, as an isolated one does.
-    detached = lasting is False and _order(adaptation.rate).sum_diverges() is True
-    walks, certain = _random_walk(model, adaptation, isolated=isolated or detached)
-    estimated = not (sure and certain)
+    detached = lasting is False and _sum_diverges(lambda: _envelope(adaptation.rate)) is True
+    walks = _random_walk(model, adaptation, isolated=isolated or detached)
     holds: bool | None = True
     if isolated and not model.pressure.growth.bounded:
-        holds = (_order(adaptation.rate) * _order(model.pressure) ** -1).sum_diverges()
-    return replace(regime, lasting=lasting, detached=detached, holds=holds, random_walk=walks, estimated=estimated)
+        holds = _sum_diverges(lambda: _envelope(adaptation.rate) * _envelope(model.pressure) ** -1)
+    return replace(regime, lasting=lasting, detached=detached, holds=holds, random_walk=walks)
 
 
-def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
-    """Whether Σ b_t diverges, and whether that is known from powers of t."""
-    pressure, q = model.pressure.growth, adaptation.rate.growth.exponent
-    if pressure.bounded and not float(model.pressure(LATE_TIME)) > 0:
-        # Without pressure the agents do not interact.
-        return False, not pressure.estimated
-    # Unbounded pressure no longer slows anything down.
-    p = pressure.exponent if pressure.bounded else 0.0
-    if p is not None and q is not None:
-        # b_t ~ t^(q + min(p, 0)); the sum of a power diverges from exponent −1 on.
-        return q + min(p, 0.0) >= -1, not (pressure.estimated or adaptation.rate.growth.estimated)
-    if not pressure.bounded or pressure.limit:
-        # b_t is then η_t up to a factor, and simpler curves are judged more surely.
-        return _order(adaptation.rate).sum_diverges(), False
-    curve = _quiet(lambda t: (1 + 1 / model.pressure.pressure(t)) / adaptation.rate.pressure(t))
-    return estimate_growth(curve).reciprocal_sum_diverges, False
+def _lasts(model: Model, adaptation: Adaptation) -> bool | None:
+    """Whether Σ b_t diverges."""
+    return _sum_diverges(lambda: _envelope(adaptation.rate) * _share_of_others(model))
 
 
-def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> tuple[bool | None, bool]:
-    """Whether noise moves the consensus limit without bound, and whether that is known from powers of t."""
-    if model.noise.is_zero:
-        return False, True
-    constant = _is_constant(model)
-    pressure, rate, noise = model.pressure.growth, adaptation.rate.growth, model.noise.time_scale.growth
+def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> bool | None:
+    """Whether noise moves the consensus limit without bound."""
     # a_t ≤ κ/ρ_t, so a convergent Σ 1/ρ_t bounds both sums for any adaptation rate.
-    if noise.bounded and not (isolated or pressure.reciprocal_sum_diverges or pressure.estimated):
-        return False, True
-    p, q, gamma = 0.0 if isolated else pressure.exponent, rate.exponent, noise.exponent
-    if p is not None and q is not None and gamma is not None:
-        # 1/a_t is dominated by the larger of ρ_t and 1/η_t, and the noise scale multiplies a_t.
-        order = min(-max(p, 0.0), q) + gamma
-        known = not (pressure.estimated or rate.estimated or noise.estimated)
-        return (order >= -1 if constant else 2 * order >= -1), known
-    share = 0.0 if isolated else 1 / model.kappa
+    noise, sums = model.noise, model.pressure.growth.reciprocal_sum_diverges
+    if noise.is_zero or (noise.time_scale.growth.bounded and sums is False and not isolated):
+        return False
 
-    def reciprocal_step(t: NDArray[np.float64]) -> NDArray[np.float64]:
-        step = 1 / adaptation.rate.pressure(t) + share * model.pressure.pressure(t)
-        return np.asarray(step / model.noise.time_scale.pressure(t))
+    def late() -> Envelope:
+        eta = _envelope(adaptation.rate)
+        step = eta if isolated else eta * (_ONE + eta * _envelope(model.pressure)) ** -1
+        return (step * _envelope(noise.time_scale)) ** _power(model)
 
-    growth = estimate_growth(_quiet(reciprocal_step))
-    return (growth.reciprocal_sum_diverges if constant else growth.square_sum_diverges), False
+    return _sum_diverges(late)
 
 
 def hidden_noise_vanishes(
@@ -401,65 +346,59 @@ def hidden_noise_vanishes(
       isolated agents count, or η where all public opinions come from one who is isolated at times (``source``);
     - a periodic network (``swings``), whose phases differ by σ²/ρ and alternate too fast to be followed but by η.
     """
-    assert model.adaptation is not None
-    eta, rho, sigma = (_order(each) for each in (model.adaptation.rate, model.pressure, model.noise.time_scale))
-    a, b = (eta**-1 + rho) ** -1, eta * (_ONE + rho**-1) ** -1
-    step = (eta if opinions.isolated or source else a) * sigma
-    modes = [(b, eta * sigma * (_ONE if intermittent else (_ONE + rho) ** -1))]
-    if held:
-        modes.append((eta if source else eta * rho**-1 if opinions.isolated else a, step))
-    elif not opinions.uniform:
-        modes.append((eta, step))
-    power = 1 if _is_constant(model) else 2
-    vanishing = [(noise**power * rate**-1).vanishes() for rate, noise in modes]
-    # Frozen noise neither alternates nor reaches agents one after the other.
-    if not _is_constant(model):
-        # The noise of isolated agents is public as it is, and restored in order 1/ρ.
-        vanishing += [(eta**2 * sigma**2 * rho ** (1 if opinions.isolated else -1)).vanishes()] if swings else []
-        vanishing += [(eta * sigma).vanishes()] if opinions.isolated or source else []
-    return False if False in vanishing else None if None in vanishing else True
+    adaptation = model.adaptation
+    assert adaptation is not None
+    power = _power(model)
+
+    def late() -> list[Envelope]:
+        eta, rho, sigma = (_envelope(each) for each in (adaptation.rate, model.pressure, model.noise.time_scale))
+        a, b = eta * (_ONE + eta * rho) ** -1, eta * _share_of_others(model)
+        step = (eta if opinions.isolated or source else a) * sigma
+        modes = [(b, eta * sigma * (_ONE if intermittent else (_ONE + rho) ** -1))]
+        if held:
+            modes.append((eta if source else eta * rho**-1 if opinions.isolated else a, step))
+        elif not opinions.uniform:
+            modes.append((eta, step))
+        vanishing = [noise**power * rate**-1 for rate, noise in modes]
+        # Frozen noise neither alternates nor reaches agents one after the other.
+        if not _is_constant(model):
+            # The noise of isolated agents is public as it is, and restored in order 1/ρ.
+            vanishing += [eta**2 * sigma**2 * rho ** (1 if opinions.isolated else -1)] if swings else []
+            vanishing += [eta * sigma] if opinions.isolated or source else []
+        return vanishing
+
+    answers = [each.vanishes for each in decided(late) or []]
+    return False if False in answers else None if None in answers or not answers else True
 
 
 def fades_out(schedule: Schedule) -> bool | None:
     """Whether a schedule tends to 0; None if that is not known."""
-    return _order(schedule).vanishes()
+    return decided(lambda: _envelope(schedule).vanishes)
 
 
-@final
-@dataclass(frozen=True)
-class _Order:
-    """A positive function of t: its logarithm, and its exponent if it is a power, nan otherwise."""
-
-    log: Curve
-    exponent: float
-
-    def __mul__(self, other: _Order) -> _Order:
-        return _Order(lambda t: self.log(t) + other.log(t), self.exponent + other.exponent)
-
-    def __pow__(self, power: float) -> _Order:
-        return _Order(lambda t: power * self.log(t), power * self.exponent)
-
-    def __add__(self, other: _Order) -> _Order:
-        # A sum has the order of its larger term; np.maximum keeps nan.
-        larger = float(np.maximum(self.exponent, other.exponent))
-        return _Order(lambda t: np.logaddexp(self.log(t), other.log(t)), larger)
-
-    def vanishes(self) -> bool | None:
-        """Whether the function tends to 0; None if that is not known."""
-        if not np.isnan(self.exponent):
-            return self.exponent < 0
-        return _tends_to_infinity(lambda t: np.exp(-self.log(t)))
-
-    def sum_diverges(self) -> bool | None:
-        """Whether the sum over all t diverges; None if that is not known."""
-        if not np.isnan(self.exponent):
-            return self.exponent >= -1
-        return estimate_growth(_quiet(lambda t: np.exp(-self.log(t)))).reciprocal_sum_diverges
+_ONE = Envelope.constant(1.0)
 
 
-_ONE = _Order(np.zeros_like, 0.0)
+def _envelope(schedule: Schedule) -> Envelope:
+    envelope = schedule.growth.envelope
+    if envelope is None:
+        raise UndecidedError
+    # Whether a sum diverges does not depend on more, and products of long sums would grow too long.
+    return envelope.order
 
 
-def _order(schedule: Schedule) -> _Order:
-    exponent = schedule.growth.exponent
-    return _Order(schedule.log_pressure, np.nan if exponent is None else exponent)
+def _share_of_others(model: Model) -> Envelope:
+    """Return the order of ρ_t/(1 + ρ_t); pressure that is not bounded no longer slows anything down."""
+    if not model.pressure.growth.bounded:
+        return _ONE
+    rho = _envelope(model.pressure)
+    return rho * (_ONE + rho) ** -1
+
+
+def _power(model: Model) -> int:
+    """Return the power in which late noise adds up: 1 for frozen noise, 2 for other noise."""
+    return 1 if _is_constant(model) else 2
+
+
+def _sum_diverges(late: Callable[[], Envelope]) -> bool | None:
+    return decided(lambda: late().sum_diverges)

@@ -16,7 +16,7 @@ from peerpressure.propagation import LARGEST_COVARIANCE
 from peerpressure.rendering import html_table
 from peerpressure.step import Array
 from peerpressure.theory._advice import Advice
-from peerpressure.theory._answer import ESTIMATED, Findings, outlook, sentence
+from peerpressure.theory._answer import Findings, outlook, sentence
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._explanation import (
@@ -25,7 +25,6 @@ from peerpressure.theory._explanation import (
     advice_rows,
     departure_text,
     forecast_rows,
-    law_text,
     legend,
     limit_text,
     not_tried,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 NAMED = 2
 # Characters of a line that no row is longer than.
 UNWRAPPED = 1_000
-_ONE_LINE = 64
 
 
 @final
@@ -183,8 +181,6 @@ class Verdict:
         What becomes of the public opinions.
     reasons : tuple of Reason
         Why, as codes with numbers; ``reason`` is their text.
-    estimated : bool
-        Whether the outcome rests on the values of a formula at large t instead of on a known growth.
     value : float
         The consensus value v: Σ s x₀/Σ s on an undirected network.
     kappa : float
@@ -235,7 +231,6 @@ class Verdict:
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
-    estimated: bool
     value: float
     kappa: float
     pressure: str
@@ -279,15 +274,12 @@ class Verdict:
     def heading(self) -> str:
         """The outcome as a title."""
         words = self.outcome.value
-        # An unknown outcome claims nothing that could be estimated.
-        return words[0].upper() + words[1:] + " (estimated)" * (self.estimated and self.outcome is not Outcome.UNKNOWN)
+        return words[0].upper() + words[1:]
 
     @property
     def summary(self) -> str:
         """What becomes of the public opinions, in a sentence with a few rounded numbers."""
-        text = sentence(Findings(self.outcome, self.law, self.value, _meaning(self), self.span, self.chance))
-        claimed = self.estimated and self.outcome is not Outcome.UNKNOWN
-        return f"{text} {ESTIMATED}" if claimed else text
+        return sentence(Findings(self.outcome, self.law, self.value, _meaning(self), self.span, self.chance))
 
     @property
     def outlook(self) -> str | None:
@@ -500,7 +492,6 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "convergence": verdict.convergence,
         "reason": verdict.reason,
         "reasons": [reason.to_dict() for reason in verdict.reasons],
-        "estimated": verdict.estimated,
         "value": verdict.value,
         "kappa": verdict.kappa,
         "pressure": verdict.pressure,
@@ -520,9 +511,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _plain_law(law: Law) -> dict[str, Any]:
-    # JSON has no infinity, and None means that it is not computed.
-    onset = None if law.onset is None else min(law.onset, 1e300)
-    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log, "onset": onset}
+    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log}
 
 
 def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
@@ -591,10 +580,8 @@ def _facts(verdict: Verdict) -> Rows:
         table.append(("joint connectivity", _connectivity_text(verdict.connectivity)))
     rate = verdict.rate
     laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
-    known = [f"{name} {law_text(law)}" for name, law in laws if law is not None]
-    # On one line if they are short, and one below the other if they have their onsets.
-    parts = [", ".join(known)] if len(", ".join(known)) <= _ONE_LINE else known
-    table += [("decays like" if number == 0 else "", part) for number, part in enumerate(filter(None, parts))]
+    known = [f"{name} {'0' if law.constant == 0 else law}" for name, law in laws if law is not None]
+    table += [("decays like", f"{', '.join(known)} as t → ∞")] if known else []
     if verdict.forecast is not None:
         table += forecast_rows(verdict.forecast, verdict.step)
     if verdict.advice is not None:

@@ -8,7 +8,6 @@ setUpPage();
 const JS = "../../../src/peerpressure/explorer/static/js";
 const format = await import(`${JS}/format.js`);
 const { exposureScale, opinionScale } = await import(`${JS}/colour.js`);
-const { moralOf, spreadInWords } = await import(`${JS}/tour-steps.js`);
 const { since } = await import(`${JS}/verdict.js`);
 const { reachFromNowOn } = await import(`${JS}/run-shape.js`);
 const { nearestStop, sliderStops } = await import(`${JS}/fields.js`);
@@ -60,25 +59,6 @@ test("an index is set as an index, and nothing becomes markup", () => {
   place.append(format.typeset("ρ_t = <b>x_{t+1}</b> t^-1.5 my_name 1e-05 2.5e+07 2e"));
   const expected = "ρ<sub>t</sub> = &lt;b&gt;x<sub>t+1</sub>&lt;/b&gt; t<sup>−1.5</sup> my_name 10⁻⁵ 2.5 × 10⁷ 2e";
   assert.equal(place.innerHTML, expected);
-});
-
-test("what the outcome of the tour shows follows from its reasons", () => {
-  const moral = (outcome, regime, ...codes) => moralOf({ outcome, regime, reasons: codes.map((code) => ({ code })) });
-  assert.match(moral("consensus", "slow", "start_forgotten"), /grows slowly/);
-  assert.match(moral("biased_consensus", "fast", "start_remembered"), /grew too fast/);
-  assert.match(moral("biased_consensus", "linear", "frozen_noise"), /drawn once/);
-  assert.match(moral("disagreement", "bounded", "stationary_mean"), /Without growing pressure/);
-  // Pressure grows, and something else keeps agents apart or off v.
-  assert.equal(moral("disagreement", "slow", "noise_outgrows_pressure"), "");
-  assert.equal(moral("biased_consensus", "linear", "wandering"), "");
-});
-
-test("what is left of two camps is what the run shows at its end", () => {
-  const stage = (minimum, maximum) => {
-    return { hidden: [0, 0, 1], run: { arrays: { times: [0, 1], minimum: [0, minimum], maximum: [1, maximum] } } };
-  };
-  assert.match(spreadInWords({ stage: stage(0.48, 0.5) }), /next to nothing is left/);
-  assert.match(spreadInWords({ stage: stage(0.2, 0.7) }), /still differ by up to 0\.50/);
 });
 
 test("agents who are close at the end only are not said to be so from then on", () => {

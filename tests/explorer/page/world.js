@@ -191,7 +191,7 @@ export class World {
     this.store.setView(view);
   }
 
-  /** Open another state, as an example, a step of the tour or an address does. */
+  /** Open another state, as an example or an address does. */
   open(state) {
     if (this.computation.abandon(state.scenario)) this.forecast = false;
     this.store.open({ view: this.store.view, other: this.store.other, ...state });

@@ -4,7 +4,6 @@ import { ask, Refusal } from "./api.js";
 import { encodeState, inflated } from "./fragment.js";
 import { showMessage } from "./messages.js";
 import { checkedView } from "./store.js";
-import { tourStep } from "./tour.js";
 
 /**
  * @typedef {import("./types.js").State} State
@@ -32,11 +31,9 @@ export async function decodeState(fragment) {
  */
 export async function initialState(fallback) {
   const first = { scenario: fallback.scenario, view: checkedView(fallback.view), other: fallback.other };
-  // A step of the tour is shown over what was there before.
-  const fragment = tourStep(location.hash) ? (history.state?.before ?? "") : location.hash;
-  if (fragment.length < 2) return first;
+  if (location.hash.length < 2) return first;
   try {
-    const state = await decodeState(fragment);
+    const state = await decodeState(location.hash);
     // The controls can show every scenario that the server accepts.
     for (const scenario of [state.scenario, state.other]) if (scenario) await ask("/api/check", { scenario });
     return state;
@@ -120,9 +117,6 @@ export class AddressWriter {
     this.#written = location.hash;
   }
 
-  /** Whether changes stay out of the address. */
-  paused = false;
-
   /** Write the address shortly after the last change: browsers limit how often a page may do so. */
   schedule() {
     window.clearTimeout(this.#timer);
@@ -130,7 +124,6 @@ export class AddressWriter {
   }
 
   async write() {
-    if (this.paused) return;
     if (document.querySelector(HELD)) {
       this.schedule();
       return;
@@ -138,7 +131,7 @@ export class AddressWriter {
     const entry = entryOf(this.chosen());
     const fragment = await encodeState(this.shown());
     // The user may have gone to another entry, whose state is about to be opened.
-    if (location.hash !== this.#written || this.paused) return;
+    if (location.hash !== this.#written) return;
     if (fragment === null) {
       showMessage("This scenario is too large for an address. Download it as TOML to share it.");
     } else if (fragment !== this.#written) this.#enter(entry, fragment);

@@ -29,7 +29,6 @@ import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
 import { Strip } from "./strip.js";
-import { Tour, tourStep } from "./tour.js";
 import { onLost, onWithdrawal, showStates, stateOf } from "./validity.js";
 import { hideForecast, showForecast, showVerdict } from "./verdict.js";
 
@@ -128,11 +127,6 @@ class Explorer {
         countAnswer("comparisons");
       },
     });
-    this.tour = new Tour(this, {
-      address: this.address,
-      open: (opened) => this.#openState(opened),
-      current: () => ({ ...chosen(), view: { ...this.store.view, time: this.clock.time } }),
-    });
     this.computation = new Computation(
       {
         scenario: () => this.store.scenario,
@@ -205,7 +199,6 @@ class Explorer {
     this.#listenToAddress();
     this.#listenToButtons();
     this.#listenToValidity();
-    if (tourStep(location.hash)) this.tour.begin(tourStep(location.hash));
     // On a first visit only: a link shows what it was made to show, also one that the server was started with.
     const { view } = this.catalogue.default;
     this.#playsNext = location.hash.length < 2 && !(view instanceof Object && "time" in view);
@@ -457,7 +450,6 @@ class Explorer {
     const other = JSON.stringify(state.other) === JSON.stringify(this.store.other) ? this.store.other : state.other;
     this.#openState({ ...state, other, ...(same && { scenario: this.store.scenario }) });
     this.#showChanges();
-    if (tourStep(hash)) this.tour.begin(tourStep(hash));
   }
 
   #showChanges() {
@@ -508,10 +500,7 @@ class Explorer {
 
   #listenToAddress() {
     window.addEventListener("hashchange", () => {
-      const touring = this.tour.isActive;
-      if (this.tour.follow(location.hash)) return;
-      // After a tour even the address from before it has to be opened.
-      if (touring || !this.address.wrote(location.hash)) this.#openAddress();
+      if (!this.address.wrote(location.hash)) this.#openAddress();
     });
     this.address.onEntry = () => this.#showChanges();
     byId("undo").addEventListener("click", () => this.address.undo());
@@ -534,7 +523,7 @@ class Explorer {
     };
     followTheme(restyle);
     const logTime = () => this.#shownView.logTime;
-    new Presentation({ store, logTime, isBusy: () => this.tour.isActive, restyle });
+    new Presentation({ store, logTime, restyle });
     listenToShareMenu({
       scenario: (observer) => {
         // Only an observer that is shown, or asked for, is added to the scenario.

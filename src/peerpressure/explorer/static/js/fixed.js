@@ -6,7 +6,7 @@ import { typeset } from "./format.js";
 /** @typedef {import("./types.js").Recorded} Recorded */
 
 // The controls that ask a server. Others, such as the time, the colours, the axes and the agents followed, work.
-const NEEDS_SERVER = ["#examples-open", "#tour-open", "#draw", "#file"];
+const NEEDS_SERVER = ["#examples-open", "#draw", "#file"];
 // Entries of the menu that need one unless they are recorded.
 const FILES = ["csv", "netcdf", "page"];
 // Parts of the observer's tab with controls in them.

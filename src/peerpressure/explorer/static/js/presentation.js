@@ -8,7 +8,6 @@ import { byId } from "./elements.js";
  * @typedef {object} Presented what a presentation needs to know of the page
  * @property {Store} store
  * @property {() => boolean} logTime whether time is shown on a logarithmic axis
- * @property {() => boolean} isBusy whether a tour is under way, which has keys of its own
  * @property {() => void} restyle draws canvases again, whose type has another size
  */
 
@@ -43,7 +42,7 @@ export class Presentation {
   }
 
   enter() {
-    if (this.isOn || this.page.isBusy()) return;
+    if (this.isOn) return;
     this.#before = document.activeElement;
     this.#show(this.#curve);
     byId("presentation").hidden = false;

@@ -249,7 +249,6 @@ export interface Verdict {
   /** The text of all reasons. */
   reason: string;
   reasons: { code: string; values: Record<string, number | string | null>; text: string }[];
-  estimated: boolean;
   /** The growth of the pressure. */
   regime: string;
   /** The consensus value v. */
@@ -260,10 +259,9 @@ export interface Verdict {
   advice: Advice | null;
 }
 
-/** Proportional to t to the power of −exponent (null: ∞), times log t if `log`, from `onset` on (null: not computed). */
+/** Proportional to t to the power of −exponent (null: ∞), times log t if `log`. */
 export interface PowerLaw {
   exponent: number | null;
-  onset: number | null;
   log: boolean;
   constant: number | null;
 }

@@ -51,7 +51,6 @@ function powerLaw(law) {
   if (law.constant === 0) return "0";
   if (law.exponent === 0) return "stays";
   if (law.exponent === null) return "faster than every power of t";
-  if (law.onset !== null && law.onset > 1e6) return null;
   return el("span", {}, "∝ t", el("sup", {}, formatNumber(-law.exponent, 3)), law.log ? " log t" : "");
 }
 

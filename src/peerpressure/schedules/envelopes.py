@@ -25,7 +25,7 @@ from peerpressure.formula import CONSTANTS, Call, Expression, Name, Negative, No
 
 # Iterated logarithms t, log t, …: one more than the slowest growth that is compared.
 LEVELS = 5
-# Longer sums are not worth the time; the growth is then estimated from values.
+# Longer sums are not worth the time; the growth is then unknown.
 MOST_TERMS = 24
 # Sums and products of exponents such as 0.1 + 0.2 are exact up to this share.
 ROUNDING = 4e-15
@@ -167,7 +167,7 @@ class Sum:
     def reciprocal_sum_diverges(self, power: float) -> bool:
         """Return whether Σ_t of 1/sum^power diverges for a sum ≥ 0, by the tests of Cauchy and Bertrand."""
         if not self.terms:
-            return True
+            return power > 0
         # It does up to the border t log t log log t …, whose sum still diverges.
         border = Monomial((1.0,) * (LEVELS - 1) + (0.0,))
         return ONE.times(self.lead[0], power).times(border, -1.0).growth() <= 0
@@ -295,6 +295,23 @@ class Envelope:
         ends = [_power_of(end, exponent) for end in (self.lower, self.upper)]
         low, high = ends if exponent >= 0 else ends[::-1]
         return Envelope(low[0], high[1])
+
+    @property
+    def order(self) -> Envelope:
+        """The leading terms alone, between multiples of which the function lies from some t on."""
+        return Envelope(Sum(self.lower.terms[:1]), Sum(self.upper.terms[:1]))
+
+    @property
+    def vanishes(self) -> bool | None:
+        """Whether a function ≥ 0 tends to 0; None if that is not known."""
+        return True if self.upper.growth < 0 else False if self.lower.growth >= 0 and self.lower.sign > 0 else None
+
+    @property
+    def sum_diverges(self) -> bool | None:
+        """Whether the sum over all t of a function ≥ 0 diverges; None if that is not known."""
+        if not self.upper.reciprocal_sum_diverges(-1):
+            return False
+        return True if self.lower.sign > 0 and self.lower.reciprocal_sum_diverges(-1) else None
 
     def log(self) -> Envelope:
         """Return the envelope of the logarithm."""
