@@ -409,3 +409,31 @@ def test_a_large_network_with_zealots_takes_one_linear_solve(monkeypatch: pytest
     assert verdict.outcome is Outcome.DISAGREEMENT
     assert verdict.forecast is not None
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(("decay", "moving"), [(-0.75, Kind.RANDOM_LIMIT), (-0.5, Kind.WALKS)])
+def test_components_that_adapt_come_to_rest_as_noise_fades(decay: float, moving: Kind) -> None:
+    """Under bounded pressure, each component by itself; one with an opinion that never moves ends there."""
+    A = np.zeros((6, 6))
+    A[:3, :3], A[3:, 3:] = 1 - np.eye(3), 1 - np.eye(3)
+    noise = pp.Gaussian(1.0, time_scale=pp.Power(decay))
+    for still in (False, True):
+        weights = np.where(np.arange(6) == 0, 0.0, 1.0) if still else 1.0
+        adaptation = pp.Adaptation(0.3, weights)
+        one = pp.Model(pp.Network(A), np.linspace(0, 1, 6), pressure=0.5, noise=noise, adaptation=adaptation)
+        verdict = diagnose(one)
+        assert verdict.outcome is Outcome.CLUSTERS
+        assert verdict.law.kind.tolist() == [Kind.CONVERGES if still else moving] * 3 + [moving] * 3
+        # Differences within components vanish, and so does what the first one remembers of noise.
+        run = pp.simulate(one, 4_000, 50, seed=1)
+        assert run.states is not None
+        within = [
+            float(np.ptp(run.states[:, t, part], axis=1).mean())
+            for t in (100, 4_000)
+            for part in (range(3), range(3, 6))
+        ]
+        assert within[2] < 0.2 * within[0]
+        assert within[3] < 0.2 * within[1]
+        spread = run.states[:, -1].std(axis=0)
+        assert (spread[3:] > 0.1).all()
+        assert (spread[:3] > 0.1).all() or (still and (spread[:3] < 0.03).all())

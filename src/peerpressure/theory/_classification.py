@@ -310,7 +310,7 @@ class LongRun:
             return True
         fades = fades_out(self.model.noise.time_scale)
         # Under bounded pressure hidden opinions show as well, and they remember noise.
-        return self.hidden_agrees if fades and self.regime is Regime.BOUNDED else fades
+        return self._hidden_agrees_by_component if fades and self.regime is Regime.BOUNDED else fades
 
     @property
     def _agreement(self) -> LimitLaw:
@@ -360,7 +360,12 @@ class LongRun:
             moving = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
             kind = moving if walks else Kind.RANDOM_LIMIT
         known = common_law(n, kind, math.nan, 0.0 if self.noise is NoiseEffect.NONE else math.nan)
-        return replace(known, mean=mean[None], group=group)
+        kinds, std = known.kind.copy(), known.std.copy()
+        for part in self.structure.components if self.regime is Regime.BOUNDED else ():
+            if part.anchored:
+                # Noise that fades is forgotten where opinions that never move hold the value.
+                kinds[part.agents], std[part.agents] = Kind.CONVERGES, 0.0
+        return replace(known, kind=kinds, std=std, mean=mean[None], group=group)
 
     @property
     def _same_values(self) -> bool:
@@ -387,7 +392,26 @@ class LongRun:
             return None
         if not opinions.lasting or len(structure.components) != 1:
             return False
-        (part,), still = structure.components, model.x0[~opinions.movable]
+        (part,) = structure.components
+        return self._agrees_within(part, np.arange(model.n))
+
+    @property
+    def _hidden_agrees_by_component(self) -> bool | None:
+        """Whether hidden opinions come to agree within each component; None if that is not known."""
+        structure, opinions = self.structure, self.structure.opinions
+        parts = structure.components
+        everyone = sum(part.agents.size for part in parts) == self.model.n
+        if len(parts) < 2 or not everyone or not opinions.lasting:
+            return self.hidden_agrees
+        if structure.limit is NoiselessLimit.UNKNOWN or self.noise is NoiseEffect.UNKNOWN:
+            return None
+        agree = [self._agrees_within(part, part.agents) for part in parts]
+        return False if False in agree else None if None in agree else True
+
+    def _agrees_within(self, part: Component, agents: NDArray[np.int64]) -> bool | None:
+        """Whether differences vanish between the hidden opinions of agents who follow a component."""
+        structure, opinions, model = self.structure, self.structure.opinions, self.model
+        still = model.x0[agents][~opinions.movable[agents]]
         # Opinions that never move must be equal, and attract all others.
         if part.limit is NoiselessLimit.DISAGREEMENT or (still.size and (np.ptp(still) or part.value is None)):
             return False
