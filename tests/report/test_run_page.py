@@ -148,6 +148,7 @@ def test_a_process_that_draws_ends_with_its_parent() -> None:
     )
     with waiting.started([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         assert waiting.wait_for_end(process) == -9
+        assert process.stdout is not None
         # Their output is inherited: it ends when both have closed it.
         waiting.wait_until(lambda: select([process.stdout], [], [], 0)[0], "the end of the process that draws")
 
