@@ -149,8 +149,9 @@ def test_a_process_that_draws_ends_with_its_parent() -> None:
     with waiting.started([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         assert waiting.wait_for_end(process) == -9
         assert process.stdout is not None
+        output = process.stdout.fileno()
         # Their output is inherited: it ends when both have closed it.
-        waiting.wait_until(lambda: select([process.stdout], [], [], 0)[0], "the end of the process that draws")
+        waiting.wait_until(lambda: select([output], [], [], 0)[0], "the end of the process that draws")
 
 
 def test_a_run_that_draws_nothing_itself_does_without_matplotlib() -> None:
