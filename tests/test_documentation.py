@@ -285,7 +285,8 @@ def test_every_page_is_listed_in_a_table_of_contents() -> None:
 def test_paths_and_names_exist() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
-    modules = set(re.findall(r"(?<!ave this as )`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
+    named = r"(?<!ave this as )`([a-z_/]+\.(?:py|cu)|[a-z_]+/)`"
+    modules = set(re.findall(named, text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
     names = re.findall(r"`(theory|recovery|fitting|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
     homes = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
