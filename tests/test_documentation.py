@@ -21,9 +21,8 @@ import pytest
 import peerpressure as pp
 from peerpressure import cli
 from peerpressure.explorer.protocol import Limits
-from peerpressure.measures import Experiment, results, states
 from peerpressure.reproduction._single import EXPERIMENTS, settable
-from peerpressure.scenario import scenario_from
+from peerpressure.scenario import Experiment, results, scenario_from, states
 from tests.explorer.asking import served
 from tests.in_process import drawn_once, worker_here
 
@@ -31,7 +30,7 @@ __all__ = ["drawn_once", "worker_here"]
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
-EXAMPLES = PACKAGE / "examples"
+EXAMPLES = PACKAGE / "scenario" / "examples"
 # Copies of files of the repository, which are made when the documentation is built.
 COPIED = {f"{name}.md" for name in ("contributing", "changelog", "conduct", "security")}
 DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in COPIED]
@@ -281,7 +280,7 @@ def test_paths_and_names_exist() -> None:
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
     modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
-    names = re.findall(r"`(theory|recovery|fitting|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
+    names = re.findall(r"`(theory|recovery|fitting|privacy|networks|model|simulation|scenario|plotting|support)\.(\w+)", text)
     homes = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
     assert [(home, name) for home, name in names if not hasattr(homes[home], name)] == []
 
