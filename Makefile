@@ -40,7 +40,7 @@ $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
 	@echo "Making a Python environment in $(VENV) …"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; going on with pip"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null || echo "Without uv, pip installs; that takes longer."
 	@touch $@
 
 # `make paper` needs the package alone; the other environments add an extra each.

@@ -1,4 +1,4 @@
-"""Draw the figure of the first page, in light and dark, and those of the explanations: ``python docs/figures.py``."""
+"""Draw the moving picture of the first page, and those of the explanations: ``python docs/figures.py``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import matplotlib as mpl
 import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -17,8 +18,8 @@ import peerpressure as pp
 IMAGES = Path(__file__).parent / "images"
 STEPS = 1000
 THEMES = {
-    "light": {"ink": "#20262b", "faint": "#8a939b", "map": ("#1f5c99", "#7d8b99", "#c8512b")},
-    "dark": {"ink": "#dfe4e8", "faint": "#7b858e", "map": ("#64a8ea", "#9aa4ad", "#f08a5d")},
+    "light": {"paper": "#ffffff", "ink": "#20262b", "faint": "#8a939b", "map": ("#1f5c99", "#7d8b99", "#c8512b")},
+    "dark": {"paper": "#0d1117", "ink": "#dfe4e8", "faint": "#7b858e", "map": ("#64a8ea", "#9aa4ad", "#f08a5d")},
 }
 
 
@@ -34,23 +35,6 @@ def study() -> tuple[pp.Model, pp.Trajectory, np.ndarray]:
     run = pp.simulate(model, steps=STEPS, seed=1)
     outputs = pp.recovery.outputs_of(run, model)
     return model, run, pp.recovery.kalman_filter(outputs, model, pp.Prior.uniform(0, 1)).hidden.mean
-
-
-def draw(theme: str, model: pp.Model, run: pp.Trajectory, estimates: np.ndarray) -> dict[str, Figure]:
-    """Return three panels: the network, the public opinions, and what an observer makes of them."""
-    look = THEMES[theme]
-    colours = mpl.colors.LinearSegmentedColormap.from_list("opinions", look["map"])(model.x0)
-    panels = {name: Figure(figsize=(2.9, 2.9), layout="constrained") for name in ("network", "public", "observer")}
-    axes = {name: figure.subplots() for name, figure in panels.items()}
-    _draw_network(axes["network"], model, colours, look)
-    _draw_paths(axes["public"], run.states[0, 1:], colours)
-    _draw_paths(axes["observer"], estimates.reshape(STEPS + 1, -1)[1:], colours)
-    axes["observer"].scatter(np.full(model.n, STEPS * 1.2), model.x0, c=colours, s=6, clip_on=False)
-    axes["public"].set_ylabel("public opinion")
-    axes["observer"].set_ylabel("estimated hidden opinion")
-    for one in axes.values():
-        _paint(one, look)
-    return panels
 
 
 def _draw_network(axes: Axes, model: pp.Model, colours: np.ndarray, look: dict) -> None:
@@ -70,25 +54,56 @@ def _draw_paths(axes: Axes, values: np.ndarray, colours: np.ndarray) -> None:
 
 
 def _paint(axes: Axes, look: dict) -> None:
-    """Give letters and axes the colour of the theme; the background stays transparent."""
+    """Give letters and axes the colour of the theme."""
     axes.tick_params(which="both", colors=look["faint"], labelcolor=look["ink"])
     for label in (axes.xaxis.label, axes.yaxis.label):
         label.set_color(look["ink"])
     for spine in axes.spines.values():
         spine.set_color(look["faint"])
     axes.patch.set_alpha(0)
-    axes.figure.patch.set_alpha(0)
+
+
+# Steps that the first picture shows, each for as many milliseconds; the last one stays longer.
+SHOWN = np.unique(np.geomspace(1, STEPS, 60).round().astype(int))
+FRAME_MS, LAST_MS = 100, 5000
+
+
+def write_landing(path: Path, look: dict, model: pp.Model, run: pp.Trajectory, estimates: np.ndarray) -> None:
+    """Write the moving picture of the first page: the network, the public opinions, and what an observer infers."""
+    scale = mpl.colors.LinearSegmentedColormap.from_list("opinions", look["map"])
+    said, inferred = run.states[0], estimates.reshape(STEPS + 1, -1)
+    figure = Figure(figsize=(9, 3.1), dpi=150, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    network, public, observer = figure.subplots(1, 3)
+    _draw_network(network, model, scale(model.x0), look)
+    dots = network.collections[-1]
+    dots.set(linewidth=2.5, edgecolor=scale(model.x0))
+    _draw_paths(public, said[1:], scale(model.x0))
+    _draw_paths(observer, inferred[1:], scale(model.x0))
+    observer.scatter(np.full(model.n, STEPS * 1.2), model.x0, c=scale(model.x0), s=6, clip_on=False)
+    titles = ("fill: what they say, ring: what they think", "what they say", "what an observer infers (dots: truth)")
+    for axes, title in zip((network, public, observer), titles, strict=True):
+        _paint(axes, look)
+        axes.set_title(title, color=look["ink"], fontsize=9)
+    figure.patch.set(facecolor=look["paper"], alpha=1)
+    frames = []
+    for step in SHOWN:
+        dots.set_facecolor(scale(said[step]))
+        for axes, values in ((public, said), (observer, inferred)):
+            for agent, line in enumerate(axes.lines):
+                line.set_data(np.arange(1, step + 1), values[1 : step + 1, agent])
+        canvas.draw()
+        frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba()).copy()).convert("RGB"))
+    times = [FRAME_MS] * (len(frames) - 1) + [LAST_MS]
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0, quality=60, method=6)
 
 
 def main() -> None:
-    """Compute once and draw all panels in both themes."""
+    """Compute once and draw everything."""
     results = study()
     with mpl.rc_context({"font.family": "DejaVu Sans", "font.size": 9}):
-        for theme in THEMES:
-            for name, figure in draw(theme, *results).items():
-                figure.savefig(IMAGES / f"landing-{name}-{theme}.png", dpi=240, metadata={"Software": None})
-    _join("light", "white", "landing.png")
-    _join("dark", "#0d1117", "landing-dark.png")
+        for theme, file in (("light", "landing.webp"), ("dark", "landing-dark.webp")):
+            write_landing(IMAGES / file, THEMES[theme], *results)
     for name, figure in EXPLANATIONS.items():
         figure().savefig(IMAGES / f"{name}.png", dpi=140, metadata={"Software": None})
 
@@ -198,15 +213,6 @@ EXPLANATIONS: Mapping[str, Callable[[], Figure]] = {
     "closed-classes": closed_classes,
     "exposure": exposure,
 }
-
-
-def _join(theme: str, paper: str, file: str) -> None:
-    """Put the panels of a theme side by side, for pages that cannot lay them out."""
-    parts = [Image.open(IMAGES / f"landing-{name}-{theme}.png") for name in ("network", "public", "observer")]
-    joined = Image.new("RGB", (sum(part.width for part in parts), parts[0].height), paper)
-    for place, part in enumerate(parts):
-        joined.paste(part, (place * part.width, 0), part)
-    joined.save(IMAGES / file, optimize=True)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ LINKED = [*PAGES, *sorted((ROOT / "benchmarks").glob("*.md")), *sorted((ROOT / "
 
 # What no test runs, by the beginning of a command or a line of a block, and why.
 NOT_RUN = {
+    "git clone ": "needs the address of the repository",
+    "cd ": "goes to the folder of the clone",
     "pip install": "needs the package index; tests/test_distribution.py installs the wheel",
     "make ": "runs these tests, or takes minutes",
     "pre-commit install": "changes the hooks of the repository",

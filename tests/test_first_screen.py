@@ -15,6 +15,7 @@ from tests.waiting import run
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -25,10 +26,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
         ("test", "python -m tools test"),
     ],
 )
-def test_make_does_what_the_readme_says(target: str, command: str) -> None:
+def test_make_does_what_the_pages_say(target: str, command: str) -> None:
     if shutil.which("make") is None:
         pytest.skip("there is no make")
-    assert f"\nmake {target} " in README
+    assert f"\nmake {target} " in README + CONTRIBUTING
     # What would be done, which takes minutes.
     done = run(["make", "--dry-run", target], cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -50,6 +51,9 @@ def test_the_ten_lines_print_what_the_readme_shows(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == shown[1]
     lines = [line for line in shown[0].splitlines() if line and not line.startswith("import")]
     assert len(lines) <= 10
+    # The sentence at the top says the same.
+    spread, error = re.findall(r"^(?:spread|largest error) .*: ([\d.]+)$", shown[1], flags=re.MULTILINE)
+    assert f"agree to within {spread}, and yet an observer knows what each of them hides to within {error}" in README
 
 
 def test_the_bibtex_of_the_readme_is_that_of_the_citation_file() -> None:

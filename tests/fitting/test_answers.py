@@ -452,7 +452,7 @@ def test_simulated_opinions_are_moved_to_the_points_of_a_scale() -> None:
 
 @pytest.mark.parametrize("scale", [(1, 2), (5, 1), (1,), 5, (1, np.nan), ("a", "b"), (1, 4.5)])
 def test_a_scale_has_three_points_or_more(scale: Any) -> None:
-    with pytest.raises(InvalidInputError, match=r"a scale must be its first and last point.*use scale=\(1, 5\)"):
+    with pytest.raises(InvalidInputError, match=r"a scale must be its first and last point.*name 1 and 5"):
         Observation(scale=scale)
 
 

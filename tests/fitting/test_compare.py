@@ -301,7 +301,7 @@ def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
     assert found.sentences[1] == "People respond to their neighbours."
     note = found.notes[0]
     assert note.startswith("All outputs lie on a grid of spacing 1 and are taken as exact")
-    assert "Observation(scale=(first, last))" in note
+    assert "the first and the last point of a scale" in note
     exact = pp.compare(rows, network, rivals)
     assert exact.notes == ()
     assert exact.sentences[0] == "People respond to their neighbours."

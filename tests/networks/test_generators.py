@@ -251,5 +251,7 @@ def test_a_seed_may_be_a_generator_or_left_out(name: str) -> None:
     assert same(build(), build(seed=0))
     assert same(build(seed=None), build(seed=0))
     for wrong in (-1, 1.5, True, "1", np.random.RandomState(1)):
-        with pytest.raises(NetworkError, match=r"seed must be a whole number of at least 0, got .*; give for instance"):
+        with pytest.raises(
+            NetworkError, match=r"seed must be a whole number of at least 0, got .*; give a number such as 1"
+        ):
             build(seed=wrong)

@@ -85,7 +85,7 @@ def test_information_is_a_budget_for_any_smooth_law() -> None:
         (pp.noise.Custom(stats.logistic()), {"epsilon": 1.0}, "ask for an information instead"),
         (pp.noise.Uniform(), {"epsilon": 1.0}, "no amount of this noise meets a budget"),
         (pp.noise.Rademacher(), {"information": 1.0}, "no amount of this noise meets a budget"),
-        (pp.Gaussian(temporal="frozen"), {"mu": 1.0}, "use delay_pressure"),
+        (pp.Gaussian(temporal="frozen"), {"mu": 1.0}, "or delay its peer pressure"),
         (pp.Gaussian([0.0, *[1.0] * (N - 1)]), {"mu": 1.0}, "every agent needs noise at every step"),
     ],
 )

@@ -371,7 +371,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "std": ({"std": "mine"}, "std"),
     "penalty": ({"penalty": -1}, "penalty"),
     "symmetric with own std": ({"symmetric": True, "std": "agent"}, "symmetric"),
-    "signed and symmetric": ({"signed": True, "symmetric": True}, r"signed=True\) or .*symmetric=True\), not both"),
+    "signed and symmetric": ({"signed": True, "symmetric": True}, "ask for a signed or a symmetric network, not both"),
     "candidates": ({"candidates": np.ones((3, 3))}, "candidates"),
     "rounding": ({"observation": Observation(rounding=0.1)}, "round"),
     "stubbornness": ({"symmetric": True, "stubbornness": -1.0}, "stubbornness"),

@@ -66,7 +66,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "negative": ({"times": [-1]}, "whole number, 0 or more, got -1"),
     "half": ({"times": [1.5]}, "whole number"),
     "beyond": ({"times": [5, 7, 9]}, "among the 7 recorded ones, 0–6, got 7, 9"),
-    "start unseen": ({"times": [0, 1]}, "set sees_start=True"),
+    "start unseen": ({"times": [0, 1]}, "let the observer see the start"),
     "late": ({"first_step": 7}, "must see something of x₀, got no step of the recorded 0–6"),
     "first step": ({"first_step": -2}, "first_step must be a whole number"),
     "rounding": ({"rounding": -0.1}, "finite spacing"),

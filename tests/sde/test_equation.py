@@ -90,7 +90,7 @@ def test_it_delegates_to_its_model() -> None:
 
 
 BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(-0.5))}, {}, "autocorrelation is above 0.*temporal='white'"),
+    ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(-0.5))}, {}, "autocorrelation is above 0.*white noise"),
     ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(0.0))}, {}, "a coefficient between 0 and 1"),
     ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(-1), temporal=pp.AR1(0.5))}, {}, r"as t\^\(−1\) does"),
     ({"pressure": "t*log(t)"}, {}, "from time 0 on.*not before t = 1.*shift it"),
@@ -104,9 +104,13 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"scaling": "both"}, "scaling must be one of 'printed', 'model', got 'both'"),
     ({}, {"method": "heun"}, "method must be one of 'auto', 'exact', 'taylor', 'euler'"),
     ({}, {"method": "euler", "step": 1.5}, "not be longer than 1"),
-    ({"adaptation": 0.1}, {"method": "taylor"}, "Taylor steps are for constant hidden opinions.*'exact' or 'euler'"),
+    (
+        {"adaptation": 0.1},
+        {"method": "taylor"},
+        "Taylor steps are for constant hidden opinions.*the method exact or euler",
+    ),
     ({"noise": pp.Gaussian(1.0, temporal="frozen")}, {"method": "taylor"}, "white noise"),
-    ({"adaptation": 0.1}, {"method": "euler", "step": 1.5}, "use method='exact'"),
+    ({"adaptation": 0.1}, {"method": "euler", "step": 1.5}, "use the method exact"),
 ]
 
 

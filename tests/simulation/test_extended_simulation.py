@@ -276,7 +276,7 @@ def test_a_directed_network_before_its_first_change_is_a_constant_one() -> None:
 
 def test_all_agents_must_meet_over_time() -> None:
     apart = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 2, 3), (9, 0, 1, 0.0)])
-    with pytest.raises(pp.errors.ModelError, match=r"all agents must meet, if only over time.*largest_component"):
+    with pytest.raises(pp.errors.ModelError, match=r"all agents must meet, if only over time.*largest component"):
         pp.Model(apart, hidden=[0, 1, 2, 3], isolated="keep")
     # People without ties show their own opinions; what such a network does in the long run is not computed.
     alone = pp.Model(apart, hidden=[0, 1, 2, 3], pressure=1.0)

@@ -262,7 +262,7 @@ def test_what_is_no_store_is_left_alone(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_store_needs_a_record_and_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidInputError, match="record='final'"):
+    with pytest.raises(InvalidInputError, match="record states or summaries"):
         pp.simulate(MODELS["plain"], 5, record="final", out=tmp_path / "run.zarr")
     monkeypatch.setitem(sys.modules, "zarr", None)
     with pytest.raises(InvalidInputError, match="pip install zarr"):
