@@ -206,9 +206,37 @@ def exposure() -> Figure:
     return figure
 
 
+def contraction() -> Figure:
+    """Return the weight that the start keeps under three schedules, and the error of the common value by slope."""
+    network = pp.networks.named("karate")
+    hidden = np.linspace(0, 1, network.n)
+    kappa = pp.Model(network, hidden).kappa
+    figure = Figure(figsize=(7.2, 2.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    steps = np.unique(np.geomspace(1, 3000, 25).astype(int))
+    for name, pressure in (("ρ = κt", pp.Linear(kappa)), ("ρ = t", pp.Linear()), ("ρ = 2^√t", "2^sqrt(t)")):
+        model = pp.Model(network, hidden, pressure=pressure)
+        left.semilogx(steps, [pp.theory.start_weight(model, int(t)) for t in steps], label=name)
+    left.set(xlabel="step", ylabel="weight of the start", ylim=(0, 1))
+    left.legend()
+    factors = np.geomspace(0.1, 10, 25)
+    lines = [pp.Model(network, hidden, pressure=pp.Linear(f * kappa), noise=pp.Gaussian(0.5)) for f in factors]
+    for horizon, colour in zip((100, 1000, 10_000), ("C0", "C1", "C2"), strict=True):
+        errors = [pp.theory.mode_error(model, horizon) for model in lines]
+        right.loglog(factors, errors, color=colour)
+        right.annotate(f"{horizon:,} steps", (0.12, 1.1 * errors[1]), color=colour)
+    right.axvline(1, color="black", linestyle="--", linewidth=1)
+    right.annotate("κ", (1, 1), xycoords=("data", "axes fraction"), xytext=(3, -10), textcoords="offset points")
+    right.set(xlabel="slope of the pressure / κ", ylabel="RMS error of the common value")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 EXPLANATIONS: Mapping[str, Callable[[], Figure]] = {
     "fit-diagnostics": misfit,
     "rates": rates,
+    "contraction": contraction,
     "temporal-network": temporal_network,
     "closed-classes": closed_classes,
     "exposure": exposure,

@@ -12,7 +12,8 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +136,15 @@ def interface_page() -> str:
     entries = [f"{namespace.removeprefix('peerpressure.')} <api/{namespace}>" for namespace in listed]
     lines += ["```{toctree}", ":hidden:", "", *entries, "```", ""]
     for namespace, names in listed.items():
-        lines += [f"## `{namespace}`", "", f"{NAMESPACES[namespace]}.", "", "| name | |", "|---|---|"]
-        lines += [f"| `{name}` | {_summary(getattr(importlib.import_module(namespace), name))} |" for name in names]
+        home = importlib.import_module(namespace)
+        lines += [f"## `{namespace}`", "", f"{NAMESPACES[namespace]}.", ""]
+        lines += [_entry(f"`{name}`", _summary(getattr(home, name))) for name in names]
         lines.append("")
     return "\n".join(lines)
+
+
+def _entry(name: str, text: str) -> str:
+    return f"- {name}: {text}" if text else f"- {name}"
 
 
 def _summary(value: object) -> str:
@@ -162,15 +168,16 @@ def _cell(text: object) -> str:
     return str(text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;").replace("*", "\\*").strip()
 
 
-def _options(command: Any, context: Any) -> Iterator[str]:
+def _options(command: Any, context: Any) -> Iterator[tuple[str, str]]:
+    """Yield each argument of a command and the line about it."""
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if parameter.name == "help" or record is None:
             continue
         # The text ends in the default and the range, each in brackets.
         text, *facts = re.split(r"  (?=\[)", record[1])
-        name, limits = record[0].replace("|", "\\|"), ", ".join(fact.strip("[]") for fact in facts)
-        yield f"| `{name}` | {_cell(text)} | {_cell(limits)} |"
+        limits = ", ".join(fact.strip("[]") for fact in facts)
+        yield record[0], _entry(f"`{record[0]}`", _cell(text) + (f" ({_cell(limits)})" if limits else ""))
 
 
 def _described(command: Any) -> Iterator[str]:
@@ -183,15 +190,33 @@ def _described(command: Any) -> Iterator[str]:
             yield _cell(words) + "\n"
 
 
+def _shared(described: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the lines that several commands or tables have: of each name the most common one."""
+    counted = Counter((name, line) for lines in described for name, line in lines.items())
+    repeated = {}
+    for (name, line), count in counted.most_common():
+        if count > 1:
+            repeated.setdefault(name, line)
+    return [line for name, line in counted if repeated.get(name) == line]
+
+
 def command_page() -> str:
-    """Return the page on the command line."""
+    """Return the page on the command line; arguments that several commands share are described once, at its end."""
     lines = ["# Command line", "", "Generated from the declarations of the commands; `--help` prints the same.", ""]
-    for path, command in _commands(typer.main.get_command(app), ("peerpressure",)):
-        context = command.context_class(command, info_name=" ".join(path))
+    commands = list(_commands(typer.main.get_command(app), ("peerpressure",)))
+    taken = {
+        path: dict(_options(command, command.context_class(command, info_name=" ".join(path))))
+        for path, command in commands
+    }
+    shared = _shared(taken.values())
+    for path, command in commands:
         lines += [f"## `{' '.join(path)}`", "", *_described(command)]
-        if options := list(_options(command, context)):
-            lines += ["| argument | meaning | default, range |", "|---|---|---|", *options, ""]
-    return "\n".join(lines)
+        own = [line for line in taken[path].values() if line not in shared]
+        common = [f"`{name.split()[0].rstrip(',')}`" for name, line in taken[path].items() if line in shared]
+        if common:
+            own.append(f"- [shared options](#shared-options): {', '.join(common)}")
+        lines += [*own, ""]
+    return "\n".join([*lines, "## Shared options", "", *shared, ""])
 
 
 # Keys of scenario files, from the schema that is generated from their declarations.
@@ -218,12 +243,20 @@ def _alternatives(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*value.get("anyOf", ()), *value.get("oneOf", ())]
 
 
-def _legal(value: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
+def _members(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the sections that a value may be."""
+    return tuple(one["$ref"].rpartition("/")[2] for one in (value, *_alternatives(value)) if "$ref" in one)
+
+
+def _legal(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    for name, top in schema["properties"].items():
+        if len(members := _members(top)) > 1 and set(members) <= set(_members(value)):
+            return f"as in [`[{name}]`](#{_slug(name)})"
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
-        title = _title(name, sections[name])
+        title = _title(name, schema["$defs"][name])
         return f"[{title}](#{_slug(title)})"
-    if parts := [_legal(one, sections) for one in _alternatives(value) if one.get("type") != "null"]:
+    if parts := [_legal(one, schema) for one in _alternatives(value) if one.get("type") != "null"]:
         return " or ".join(parts)
     if "const" in value:
         return f"`{json.dumps(value['const'])}`"
@@ -234,46 +267,56 @@ def _legal(value: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
     ]
     noun = _NOUNS.get(value.get("type", ""), "table" if value.get("type") == "object" else "value")
     if noun == "list" and isinstance(value.get("items"), dict):
-        noun = f"list of ({_legal(value['items'], sections)})"
+        noun = f"list of ({_legal(value['items'], schema)})"
     return " ".join([noun, " and ".join(bounds)]).strip()
 
 
-def _keys(section: Mapping[str, Any], sections: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("| key | value | default | meaning |", "|---|---|---|---|")
+def _keys(section: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a section but the one in its heading, and the line about each."""
     for key, value in section["properties"].items():
-        needed = key in section.get("required", ())
-        default = "required" if needed else f"`{json.dumps(value.get('default'), ensure_ascii=False)}`"
-        default = "–" if default == "`null`" else default
-        yield f"| `{key}` | {_legal(value, sections)} | {default} | {_cell(value.get('description', ''))} |"
+        if "const" in value:
+            continue
+        default = json.dumps(value.get("default"), ensure_ascii=False)
+        status = (
+            "required" if key in section.get("required", ()) else "" if default == "null" else f"default `{default}`"
+        )
+        text = _cell(value.get("description", ""))
+        facts = ", ".join(filter(None, [_legal(value, schema), status]))
+        yield key, f"- `{key}` ({facts})" + (f": {text}" if text else "")
 
 
 def schema_page() -> str:
-    """Return the page on the keys of scenario files."""
+    """Return the page on the keys of scenario files; keys that members of a family share are described once."""
     schema = json.loads(schema_text())
-    sections = schema["$defs"]
     lines = ["# Keys of scenario files", ""]
-    lines += [
-        "Generated from the declarations against which files are checked. Editors that read JSON schemas complete and"
-    ]
-    lines += ["check scenarios with `scenario.schema.json`, which `peerpressure new` writes beside them.", ""]
+    lines += ["Generated from the declarations that check the files. Editors that read JSON schemas complete and check"]
+    lines += ["scenarios with `scenario.schema.json`, which `peerpressure new` writes beside them.", ""]
     done: set[str] = set()
     for name, value in schema["properties"].items():
-        members = [one["$ref"].rpartition("/")[2] for one in (value, *_alternatives(value)) if "$ref" in one]
-        lines += [f"## `[{name}]`", "", _cell(value.get("description", "")), ""]
-        for member in members:
-            lines += _section(member, sections, heading=len(members) > 1)
+        members = _members(value)
+        lines += [f"## `[{name}]`", ""]
+        lines += [f"{_cell(text)[:1].upper()}{_cell(text)[1:]}.", ""] if (text := value.get("description")) else []
+        lines += _sections(members, schema, headings=len(members) > 1)
         done |= set(members)
-    lines += ["## Tables within sections", ""]
-    for name in sections:
-        if name not in done:
-            lines += _section(name, sections, heading=True)
-    return "\n".join(lines)
+    rest = [name for name in schema["$defs"] if name not in done]
+    return "\n".join([*lines, "## Tables within sections", "", *_sections(rest, schema, headings=True)])
 
 
-def _section(name: str, sections: Mapping[str, Any], *, heading: bool) -> list[str]:
-    section = sections[name]
-    text = _cell(section.get("description", "")).replace("``", "`")
-    return [*([f"### {_title(name, section)}", ""] if heading else []), text, "", *_keys(section, sections), ""]
+def _sections(names: Sequence[str], schema: Mapping[str, Any], *, headings: bool) -> Iterator[str]:
+    keys = {name: dict(_keys(schema["$defs"][name], schema)) for name in names}
+    shared = _shared(keys.values())
+    for name in names:
+        section = schema["$defs"][name]
+        if headings:
+            yield from (f"### {_title(name, section)}", "")
+        yield from (_cell(section.get("description", "")).replace("``", "`"), "")
+        own = [line for line in keys[name].values() if line not in shared]
+        if common := [f"`{key}`" for key, line in keys[name].items() if line in shared]:
+            own.append(f"- shared: {', '.join(common)}")
+        if own:
+            yield from (*own, "")
+    if shared:
+        yield from ("Shared keys:", "", *shared, "")
 
 
 def measures_page() -> str:

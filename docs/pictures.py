@@ -1,4 +1,4 @@
-"""Take the pictures of the explorer that the documentation shows: ``python -m docs.pictures``."""
+"""Take the pictures of the explorer and of reports that the documentation shows: ``python -m docs.pictures``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,11 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 from tests.browser import chromium
 
+import peerpressure as pp
+from peerpressure.cli import invoke
+
 IMAGES = Path(__file__).parent / "images"
 WINDOW: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
-PHONE: dict[str, Any] = {
-    "viewport": {"width": 400, "height": 860},
-    "device_scale_factor": 1.5,
-    "reduced_motion": "reduce",
-}
 STEPS_SHOWN = 4
 # Agents are close to each other by then.
 COMPARED_STEPS = 40
@@ -98,8 +97,34 @@ PICTURES: tuple[tuple[str, dict[str, Any], Callable[[Page], None]], ...] = (
     ("explorer-observer", WINDOW, observe),
     ("explorer-network", WINDOW, infer),
     ("explorer-comparison", WINDOW, compare),
-    ("explorer-phone", PHONE, begin),
 )
+
+
+# The first screen of a report.
+REPORT: dict[str, Any] = {"viewport": {"width": 1000, "height": 1150}, "reduced_motion": "reduce"}
+
+
+def take_reports(program: str) -> None:
+    """Take the first screens of the report of a run and of that of a comparison."""
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as play:
+        folder = Path(name)
+        invoke(["new", name, "--example", "karate"])
+        invoke(["run", str(folder / "karate.toml"), "--out", str(folder / "run")])
+        network = pp.networks.named("florentine")
+        model = pp.Model(network, range(network.n), pressure=0.5, noise=pp.Gaussian(2.0))
+        pp.simulate(model, 60, seed=2).to_dataframe().drop(columns="replicate").to_csv(folder / "answers.csv")
+        edges = "\n".join(f"{a},{b}" for a, b in network.to_networkx().edges)
+        (folder / "friends.csv").write_text(f"source,target\n{edges}\n", encoding="utf-8")
+        invoke(["compare", f"{name}/answers.csv", "--network", f"{name}/friends.csv", "--out", f"{name}/compare"])
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for report, picture in (("run", "report"), ("compare", "comparison-report")):
+            for scheme, ending in (("light", ""), ("dark", "-dark")):
+                page = browser.new_context(**REPORT, color_scheme=scheme).new_page()
+                page.goto((folder / report / "report.html").as_uri())
+                page.wait_for_load_state("networkidle")
+                page.screenshot(path=IMAGES / f"{picture}{ending}.png")
+                page.context.close()
+        browser.close()
 
 
 def take(address: str, program: str) -> None:
@@ -120,6 +145,7 @@ def main() -> None:
     program = chromium()
     if program is None:
         sys.exit("chromium is needed to take pictures; install it and run this again")
+    take_reports(program)
     command = [sys.executable, "-u", "-m", "peerpressure", "explore", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as explorer:
         assert explorer.stdout is not None

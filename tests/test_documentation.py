@@ -67,6 +67,7 @@ SHORTER = {
     "replicates = 20": "replicates = 3",
     "replications = 5": "replications = 1",
     "replications = 6": "replications = 1",
+    "replications=100": "replications=2",
     "count = 4": "count = 2",
     "figures = true": "figures = false",
     "report = true": "report = false",
@@ -154,11 +155,13 @@ def _toml(tables: dict[str, Any]) -> str:
 
 
 def prepare(folder: Path, page: str = "") -> None:
-    """Put the shipped examples into a folder, and a graph with the same people as a file of Gephi."""
+    """Put into a folder the shipped examples, a graph with the same people as a file of Gephi, and a page's modules."""
     # A page that writes the example itself must find no file that it would overwrite.
     if "peerpressure new . --example own_data" not in page:
         shutil.copytree(EXAMPLES / "own_data", folder, dirs_exist_ok=True)
     (folder / "friends.gexf").write_bytes(_gephi())
+    for name, module in re.findall(r"[Ss]ave this as `(\w+\.py)`:\n\n```python\n(.*?)```", page, flags=re.DOTALL):
+        (folder / name).write_text(module, encoding="utf-8")
 
 
 @cache
@@ -186,6 +189,7 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         address = "http://127.0.0.1:8321"
         live = stack.enter_context(served(Limits())) if address in whole else address
         monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(tmp_path)
         prepare(tmp_path, whole)
         if "{code-cell}" not in whole:
             shorten(tmp_path)
@@ -280,7 +284,8 @@ def test_every_page_is_listed_in_a_table_of_contents() -> None:
 def test_paths_and_names_exist() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
-    modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
+    named = r"(?<!ave this as )`([a-z_/]+\.(?:py|cu)|[a-z_]+/)`"
+    modules = set(re.findall(named, text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
     homes = "theory|recovery|fitting|privacy|networks"
     names = re.findall(rf"`({homes})\.(\w+)", text)

@@ -299,6 +299,13 @@ def test_no_steps_give_the_start() -> None:
     assert run.times.tolist() == [0]
 
 
+def test_progress_is_printed_by_tenths_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    pp.simulate(random_model(), 10, progress=True)
+    assert capfd.readouterr().err.splitlines()[-1] == "steps: 10 of 10"
+    pp.simulate(random_model(), 10)
+    assert capfd.readouterr().err == ""
+
+
 def test_progress_is_told() -> None:
     seen: list[tuple[int, int]] = []
     pp.simulate(random_model(), 10, progress=lambda done, total: seen.append((done, total)))

@@ -20,6 +20,7 @@ from peerpressure.cli.terminal import (
     show,
 )
 from peerpressure.support.files import declare_output
+from peerpressure.support.progress import on_terminal
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -73,7 +74,7 @@ def carry_out(scenario: Scenario, folder: Path, file: Path | None, named_by: str
             text = f"{folder} holds the results of {other}; name another folder with --out, or delete this one"
             raise typer.BadParameter(text, param_hint=named_by)
         check_room(scenario, folder)
-        experiment = Experiment(scenario, progress=True, comm=comm)
+        experiment = Experiment(scenario, progress=on_terminal(), comm=comm)
         _ = experiment.system
     if comm is None:
         _write(experiment, folder, file, as_json=as_json)

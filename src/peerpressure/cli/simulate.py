@@ -25,6 +25,7 @@ from peerpressure.cli.options import (
 from peerpressure.cli.run import carry_out
 from peerpressure.cli.terminal import AsJson, check_folder, listing_problems, print_json, show
 from peerpressure.support.files import expanded
+from peerpressure.support.progress import on_terminal
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
@@ -82,7 +83,12 @@ def _stream(scenario: Scenario, out: Path, *, as_json: bool) -> None:
 
     asked = scenario.run
     run = simulate(
-        scenario.system(), asked.steps, asked.replicates, seed=asked.seed, progress=not as_json, out=expanded(out)
+        scenario.system(),
+        asked.steps,
+        asked.replicates,
+        seed=asked.seed,
+        progress=on_terminal() and not as_json,
+        out=expanded(out),
     )
     if as_json:
         print_json({"store": str(out), "run": repr(run), **run.provenance()})

@@ -25,6 +25,7 @@ from peerpressure.cli.terminal import (
 )
 from peerpressure.errors import did_you_mean
 from peerpressure.support.files import declare_output, table_format
+from peerpressure.support.progress import on_terminal
 
 if TYPE_CHECKING:
     from peerpressure.sweep import Plan, SweepStatus
@@ -101,7 +102,9 @@ def run_file(
     check_folder(folder, f"output.folder of {file}" if out is None and loaded.folder else "'--out'")
     from peerpressure.sweep import run_sweep
 
-    state = run_sweep(plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=True)
+    state = run_sweep(
+        plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=on_terminal()
+    )
     # Parts that run at the same time must not write to one file; the run that merges them describes the folder.
     if shard is None:
         _seal(plan, file, folder)

@@ -103,7 +103,8 @@ def simulate(
         The number of threads, by default the cores that this process may use, divided by the processes of ``comm``
         that share them.
     progress : bool or callable, default False
-        True displays a bar on a terminal; a function is called with (steps done, steps).
+        True displays a bar on a terminal, and prints a line for each tenth in notebooks and logs; a function is called
+        with (steps done, steps).
     should_stop : callable, optional
         Called between blocks of steps; the run is cancelled if it returns True.
     comm : mpi4py.MPI.Intracomm, optional

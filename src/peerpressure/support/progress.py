@@ -81,8 +81,8 @@ def reporter(
 ) -> Iterator[Callable[[int], None]]:
     """Give a function that is called with the number of steps done, out of ``total``; each call may cancel.
 
-    ``True`` displays a bar if the error stream is a terminal, which is named ``what``; a callable is called with
-    (done, total).
+    ``True`` displays a bar named ``what`` on a terminal, and prints a line for each tenth elsewhere, such as in
+    notebooks and logs. A callable is called with (done, total).
     """
     with _display(progress, total, what) as show:
 
@@ -97,8 +97,7 @@ def reporter(
 def _display(progress: bool | Callable[[int, int], None], total: int, what: str) -> Iterator[Callable[[int], None]]:
     if callable(progress):
         yield lambda done: progress(done, total)
-    # In a file or pipe a bar would be a stream of control characters.
-    elif progress and sys.stderr.isatty():
+    elif progress and on_terminal():
         # Imported here, because most calls need no bar and the import is slow.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -108,8 +107,29 @@ def _display(progress: bool | Callable[[int, int], None], total: int, what: str)
             task = bar.add_task(what, total=total)
             with announcing(lambda text: bar.update(task, description=text or what)):
                 yield lambda done: bar.update(task, completed=done)
+    elif progress:
+        yield _tenths(total, what)
     else:
         yield lambda done: None
+
+
+def on_terminal() -> bool:
+    """Return whether a bar can be shown; in a file or pipe it would be a stream of control characters."""
+    return sys.stderr.isatty()
+
+
+def _tenths(total: int, what: str) -> Callable[[int], None]:
+    """Return a function that prints a line whenever another tenth is done."""
+    printed = 0
+
+    def show(done: int) -> None:
+        nonlocal printed
+        tenth = 10 * done // max(total, 1)
+        if tenth > printed:
+            printed = tenth
+            print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+    return show
 
 
 # The display of a command's progress, which is notified when compilation begins and ends.

@@ -74,7 +74,8 @@ def run_sweep(
     fresh : bool, default False
         Whether to delete the content of the folder first.
     progress : bool or callable, default False
-        Whether to report progress, or a function of the numbers of finished and of all units.
+        True displays a bar on a terminal, and prints a line for each tenth in notebooks and logs; a function is called
+        with (finished units, units).
 
     Returns
     -------

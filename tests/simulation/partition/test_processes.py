@@ -20,7 +20,7 @@ from tests.test_documentation import blocks
 from tests.waiting import run
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "howto" / "large-networks.md"
+PAGE = ROOT / "docs" / "howto" / "mpi.md"
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 STUDY = """[network]
 generator = "watts_strogatz"
