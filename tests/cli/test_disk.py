@@ -261,7 +261,7 @@ def test_files_do_not_depend_on_who_reads_the_output(
             assert cli.invoke(needed.split()) == 0
         capfd.readouterr()
         raw = os.fdopen(open_output(), "wb", 0)
-        with io.TextIOWrapper(io.BufferedWriter(raw)) as stdout, redirect_stdout(stdout):
+        with io.TextIOWrapper(io.BufferedWriter(raw), encoding="ascii") as stdout, redirect_stdout(stdout):
             assert cli.invoke(command.split()) == status
         error = capfd.readouterr().err
         assert error.count("\n") == bool(words), error

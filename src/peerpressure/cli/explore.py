@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from peerpressure.cli.terminal import open_scenario
+from peerpressure.cli.terminal import open_scenario, show
 from peerpressure.support.files import declare_input, declare_output, expanded, replacing
 
 
@@ -91,7 +91,7 @@ def _export(start: str | None, file: Path) -> None:
         # Its name is left out, because the same run makes the same page under any name.
         made_by = shlex.join(["peerpressure", "explore", *named, "--export", "page.html"])
         out.write(str(page(record(state, Limits(), made_by))).encode())
-    typer.echo(f"{file}: {file.stat().st_size:,} bytes; it {contents(hidden=True)}")
+    show(f"{file}: {file.stat().st_size:,} bytes; it {contents(hidden=True)}")
 
 
 def _state(start: str) -> dict[str, Any]:
