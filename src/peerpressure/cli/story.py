@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from peerpressure.files import declare_output, replacing
+from peerpressure.support.files import declare_output, replacing
 
 
 def story(

@@ -11,7 +11,7 @@ import numpy as np
 from peerpressure.explorer.bundle import STATIC, frame_of, script_of, style_of
 from peerpressure.explorer.server import PORT
 from peerpressure.networks import named
-from peerpressure.rendering import HtmlPage
+from peerpressure.support.text import HtmlPage
 
 INDEX, ENTRY = STATIC / "story.html", STATIC / "js" / "story" / "story.js"
 
