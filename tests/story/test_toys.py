@@ -18,8 +18,7 @@ from peerpressure.explorer.links import state_of
 from peerpressure.explorer.protocol import Limits
 from peerpressure.explorer.server import PORT
 from peerpressure.explorer.story import INDEX, club, page
-from peerpressure.scenario import Experiment
-from peerpressure.scenario import scenario_from
+from peerpressure.scenario import Experiment, scenario_from
 from tests.explorer.driving import fragment_of
 from tests.explorer.test_page_logic import run_node
 
