@@ -35,6 +35,7 @@ from peerpressure.cli import (
     response,
     run,
     simulate,
+    story,
     sweep,
     warmup,
 )
@@ -56,8 +57,8 @@ from peerpressure.cli.terminal import (
     transliterate_output,
 )
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.provenance import invoked, machine, versions
-from peerpressure.resources import launched
+from peerpressure.support.provenance import invoked, machine, versions
+from peerpressure.support.resources import launched
 from peerpressure.version import __version__
 
 __all__ = ["app", "invoke", "main"]
@@ -118,6 +119,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "convert": convert.convert,
     "partition": partition.partition,
     "explore": explore.explore,
+    "story": story.story,
     "paper": paper.paper,
     "warmup": warmup.warmup,
     "version": version,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from peerpressure.cli.terminal import open_scenario, show
-from peerpressure.files import declare_input, declare_output, expanded, replacing
+from peerpressure.support.files import declare_input, declare_output, expanded, replacing
 
 
 def explore(
@@ -78,7 +78,7 @@ def _export(start: str | None, file: Path) -> None:
     from peerpressure.explorer.presets import default
     from peerpressure.explorer.protocol import Limits
     from peerpressure.explorer.recorded import record
-    from peerpressure.trajectory import contents
+    from peerpressure.simulation.trajectory import contents
 
     declare_output(file)
     # A link is the whole state, which the page holds anyway.
