@@ -7,6 +7,7 @@ import itertools
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,15 +177,18 @@ def test_time_between_two_looks_at_cancellation_is_bounded(seconds: float, monke
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="only POSIX blocks signals")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_ctrl_c_does_not_reach_the_first_process_that_is_started_deaf(method: str) -> None:
+def test_ctrl_c_does_not_reach_the_first_process_that_is_started_deaf(method: str, tmp_path: Path) -> None:
     program = f"""if True:
         import multiprocessing, signal
-        from concurrent.futures import ProcessPoolExecutor
         from peerpressure.support.progress import deaf_children
+        def tell():
+            print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
         if __name__ == "__main__":
-            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context({method!r})) as pool:
-                with deaf_children():
-                    mask = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, [])
-                print(signal.SIGINT in mask.result(), signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+            process = multiprocessing.get_context({method!r}).Process(target=tell)
+            with deaf_children():
+                process.start()
+            process.join()
+            tell()
     """
-    assert waiting.run([sys.executable, "-c", program]).stdout == "True False\n"
+    (tmp_path / "program.py").write_text(program)
+    assert waiting.run([sys.executable, "program.py"], cwd=tmp_path).stdout == "True\nFalse\n"
