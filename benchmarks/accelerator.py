@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.engine import gpu
+from peerpressure.simulation.engine import gpu
 
 from .network_classes import kinds
 from .sections import Cell, Section, Table, Target, count
@@ -66,8 +66,8 @@ def _seconds(cupy: Any, work: Callable[[], object]) -> float:
 
 def _steps(model: pp.Model, replicates: int, dtype: str) -> Callable[[], None]:
     """Return a function that makes BATCH steps on the device, without waiting for them."""
-    from peerpressure.recording import Record
-    from peerpressure.simulation import _plan
+    from peerpressure.simulation._simulate import _plan
+    from peerpressure.simulation.recording import Record
 
     nothing = Record(states=False, summaries=False)
     plan = _plan(model, 1, np.arange(replicates), 1, nothing, 0, np.dtype(dtype), None, device="gpu")

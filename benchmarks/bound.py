@@ -12,12 +12,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import Graph
-from peerpressure.engine.blocking import EdgeBlocks, NeighbourSums
-from peerpressure.engine.layout import aligned, graph_of
-from peerpressure.engine.plan import BLOCK, CHUNK, WIDTH, draw_of
-from peerpressure.engine.random import filler_of
 from peerpressure.noise import Gaussian
+from peerpressure.simulation.engine.arguments import Graph
+from peerpressure.simulation.engine.blocking import EdgeBlocks, NeighbourSums
+from peerpressure.simulation.engine.layout import aligned, graph_of
+from peerpressure.simulation.engine.plan import BLOCK, CHUNK, WIDTH, draw_of
+from peerpressure.simulation.engine.random import filler_of
 
 from . import bound_kernels as kernels
 from .clock import Job, costs, typical

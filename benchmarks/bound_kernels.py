@@ -8,11 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import Graph
-from peerpressure.engine.intrinsics import prefetch, update_row
-from peerpressure.engine.narrow import gather
-from peerpressure.engine.plan import CHUNK, WIDTH, Draw
-from peerpressure.engine.random import BATCH, GROUP, U64, fill
+from peerpressure.simulation.engine.arguments import Graph
+from peerpressure.simulation.engine.intrinsics import prefetch, update_row
+from peerpressure.simulation.engine.narrow import gather
+from peerpressure.simulation.engine.plan import CHUNK, WIDTH, Draw
+from peerpressure.simulation.engine.random import BATCH, GROUP, U64, fill
 
 _LOOK_AHEAD = 16
 

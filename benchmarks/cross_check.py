@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure import Constant, Model, Network, simulate
-from peerpressure.chain import phases
+from peerpressure.networks.chain import phases
 from peerpressure.schedules import as_schedule
 from peerpressure.theory import consensus_limit
 

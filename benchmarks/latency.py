@@ -47,7 +47,7 @@ print(json.dumps({"run": time.perf_counter() - begin}))
 """
 
 # Python's own bytecode is there before anything is timed, as it is for a package that was installed.
-IMPORTS = "import json, numba, peerpressure.engine.runner; print(json.dumps({}))"
+IMPORTS = "import json, numba, peerpressure.simulation.engine.runner; print(json.dumps({}))"
 
 
 def _again(record: str, calls: int) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from peerpressure import __version__
-from peerpressure.resources import available_cores
+from peerpressure.support.resources import available_cores
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _PROCESSORS = Path("/proc/cpuinfo")

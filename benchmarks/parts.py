@@ -63,8 +63,8 @@ def program(kind: str, agents: int, steps: int, rounds: int) -> dict[str, Any] |
     from mpi4py import MPI
 
     from peerpressure import Gaussian
-    from peerpressure.engine import parts
-    from peerpressure.partition import PartitionedModel, PartitionedNetwork
+    from peerpressure.simulation.engine import parts
+    from peerpressure.simulation.partition import PartitionedModel, PartitionedNetwork
 
     comm, clock, imported = MPI.COMM_WORLD, Stopwatch(), peak()
     parts._Exchange.begin = clock.timing(parts._Exchange.begin)  # type: ignore[method-assign]
@@ -130,10 +130,10 @@ def overhead(agents: int, steps: int, rounds: int) -> dict[str, float]:
     from mpi4py import MPI
 
     from peerpressure import Gaussian, Model, simulate
-    from peerpressure.communication import SharedFailure
-    from peerpressure.engine.parts import ModelPart, PartRun
     from peerpressure.networks import barabasi_albert
     from peerpressure.simulation import plan_of, starting_state
+    from peerpressure.simulation.engine.parts import ModelPart, PartRun
+    from peerpressure.simulation.processes import SharedFailure
 
     model = Model(barabasi_albert(agents, 3, seed=1), np.sin(np.arange(agents)), noise=Gaussian(0.1))
     comm = MPI.COMM_SELF

@@ -162,8 +162,7 @@ def _starter(_: int) -> Call:
 
 def _units(units: int) -> Call:
     """Return what the worker of a sweep does, in this process."""
-    from peerpressure.measures import measure_scenario
-    from peerpressure.scenario import load_scenario
+    from peerpressure.scenario import load_scenario, measure_scenario
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "scenario.toml")

@@ -22,11 +22,10 @@ import typer
 
 import peerpressure
 from peerpressure.cli import app
-from peerpressure.measures import MEASURES
 from peerpressure.reproduction import audit
 from peerpressure.reproduction._experiments import small_evidence
 from peerpressure.reproduction.design import SEED
-from peerpressure.scenario import schema_text
+from peerpressure.scenario import MEASURES, schema_text
 
 # The namespaces of the public interface, in the order in which a study needs them.
 NAMESPACES: Mapping[str, str] = {
@@ -39,12 +38,11 @@ NAMESPACES: Mapping[str, str] = {
     "peerpressure.fitting": "Unknown parameters",
     "peerpressure.privacy": "Privacy",
     "peerpressure.sde": "Continuous time",
-    "peerpressure.scenario": "Scenario files",
-    "peerpressure.measures": "Results and measures of scenarios",
+    "peerpressure.scenario": "Scenario files, their results and measures",
     "peerpressure.sweep": "Sweeps",
-    "peerpressure.partition": "Networks over several processes",
+    "peerpressure.simulation.partition": "Networks over several processes",
     "peerpressure.plotting": "Figures",
-    "peerpressure.statespace": "State-space form",
+    "peerpressure.model.statespace": "State-space form",
     "peerpressure.errors": "Errors",
 }
 

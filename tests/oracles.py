@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.engine.narrow import draw_narrow
-from peerpressure.engine.plan import STREAM_FRESH, STREAM_FROZEN, draw_of
+from peerpressure.simulation.engine.narrow import draw_narrow
+from peerpressure.simulation.engine.plan import STREAM_FRESH, STREAM_FROZEN, draw_of
 from peerpressure.theory import two_agents
 
 Array = NDArray[np.float64]

@@ -20,42 +20,36 @@ from tests import waiting
 from tests.sources import FILES, ROOT, nodes, tree
 from tests.test_docstrings import NAMESPACES
 
-# From the ground up; a module may import from layers that stand before its own, and from its own folder.
+# From the ground up; a module may import from layers that stand before its own, and from its own folder. Parts of a
+# package that others stand on have a layer of their own.
 LAYERS = (
-    ("version", "errors", "namespaces"),
-    ("resources",),
-    (
-        "affine",
-        "communication",
-        "dates",
-        "files",
-        "formula",
-        "immutable",
-        "parameters",
-        "progress",
-        "provenance",
-        "rendering",
-        "seeds",
-        "tables",
-    ),
-    ("drawing",),
-    ("chain",),
+    ("version", "errors", "support.namespaces"),
+    ("support.resources",),
+    ("support",),
+    ("plotting.style", "plotting.graphs", "plotting.results"),
+    ("networks.chain", "model.affine"),
     ("networks", "schedules"),
-    ("noise", "adaptation", "activation", "step"),
+    ("noise",),
     ("model",),
-    ("engine", "storage", "stores", "trajectory", "waves"),
+    ("simulation.processes",),
+    (
+        "simulation.engine",
+        "simulation.trajectory",
+        "simulation.files",
+        "simulation.outputs",
+        "simulation.waves",
+        "simulation.zarr_stores",
+    ),
     ("sde",),
-    ("statespace",),
-    ("recording",),
+    ("model.statespace",),
     ("simulation",),
-    ("partition",),
-    ("propagation",),
+    ("simulation.partition",),
+    ("theory.propagation",),
     ("theory",),
     ("recovery",),
     ("privacy",),
     ("sweep",),
     ("scenario",),
-    ("measures",),
     ("plotting",),
     ("report",),
     ("fitting",),
@@ -67,9 +61,10 @@ LAYERS = (
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 
-def _package(path: Path) -> str:
-    first = path.relative_to(ROOT).parts[0]
-    return first.removesuffix(".py")
+def _layer(module: str) -> int:
+    """Return the layer of a module, or of a name in one: that of the longest beginning which has a layer."""
+    parts = module.removeprefix("peerpressure.").split(".")
+    return next(RANK[name] for k in range(len(parts), 0, -1) if (name := ".".join(parts[:k])) in RANK)
 
 
 @cache
@@ -89,11 +84,6 @@ def _names_of(path: Path, nodes: Iterable[ast.AST]) -> set[str]:
             module = ".".join([*base, *([node.module] if node.module else [])])
             found |= {f"{module}.{alias.name}" for alias in node.names}
     return {name for name in found if name.startswith("peerpressure.")}
-
-
-def _imports(path: Path) -> set[str]:
-    """Return the top-level modules and packages that a file imports."""
-    return {name.split(".")[1] for name in _imported(path)} & set(RANK)
 
 
 def _module(path: Path) -> str:
@@ -159,18 +149,24 @@ def test_the_longest_chain_of_imports_is_below_30() -> None:
 
 
 def test_imports_go_down_only() -> None:
-    assert {_package(path) for path in FILES} <= set(RANK), "every package has a layer"
-    up = {(_module(path), other) for path in FILES for other in _imports(path) if RANK[other] > RANK[_package(path)]}
+    tops = {_module(path).split(".")[1] for path in FILES if path.parent != ROOT or path.stem != "__init__"}
+    assert tops <= {name.split(".")[0] for name in RANK}, "every package has a layer"
+    up = {
+        (module, home)
+        for module, homes in _graph(_imported).items()
+        for home in homes
+        if "peerpressure" not in {module, home} and _layer(home) > _layer(module)
+    }
     assert not up
 
 
 # Methods of results that are made of what stands in a layer above, which they load when they are called.
-FROM_ABOVE = {"trajectory": ("explorer.recorded", "run_page")}
+FROM_ABOVE = {"peerpressure.simulation.trajectory": ("explorer.recorded", "run_page")}
 
 
 def test_references_to_layers_above_are_listed() -> None:
     calls = {
-        _package(path): tuple(part.value for part in node.args if isinstance(part, ast.Constant))
+        _module(path): tuple(part.value for part in node.args if isinstance(part, ast.Constant))
         for path in FILES
         for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "from_above"
@@ -178,7 +174,7 @@ def test_references_to_layers_above_are_listed() -> None:
     assert calls == FROM_ABOVE
     loads = {path for path in FILES if "import_module" in path.read_text("utf-8")}
     # The work of a sweep is named by its caller.
-    assert {path.relative_to(ROOT).as_posix() for path in loads} == {"namespaces.py", "sweep/_work.py"}
+    assert {path.relative_to(ROOT).as_posix() for path in loads} == {"support/namespaces.py", "sweep/_work.py"}
 
 
 # Each one more is a seam that leaks; each one less lowers this number.
@@ -234,7 +230,11 @@ def test_building_a_model_and_checking_a_scenario_load_no_compiler_and_no_plots(
     ids=["importing the observer", "recovering the opinions of a run"],
 )
 def test_the_observer_loads_no_analysis_of_the_long_run(code: str) -> None:
-    loaded = "import sys; sys.exit(str([name for name in sys.modules if name.startswith('peerpressure.theory')]))"
+    # Moments are part of the observer.
+    loaded = (
+        "import sys; theory = [name for name in sys.modules if name.startswith('peerpressure.theory.')]; "
+        "sys.exit(str([name for name in theory if not name.startswith('peerpressure.theory.propagation')]))"
+    )
     done = waiting.run([sys.executable, "-c", f"{code}; {loaded}"])
     assert done.stderr == "[]\n"
 
@@ -303,17 +303,6 @@ def test_no_two_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert not {name: files for name, files in homes.items() if len(files) > 1}
-
-
-def test_the_page_on_architecture_names_the_modules_of_large_packages() -> None:
-    page = (ROOT.parents[1] / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
-    sections = re.findall(r"### Inside `(\w+)`\n(.*?)(?=\n#)", page, re.DOTALL)
-    assert {package for package, _ in sections} == {"networks", "theory", "recovery"}
-    for package, section in sections:
-        modules = {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}
-        first_column = re.findall(r"^\|(.*?)\|", section, re.MULTILINE)
-        named = {name for cell in first_column for name in re.findall(r"`(\w+)`", cell)}
-        assert named == modules, package
 
 
 def test_coverage_leaves_out_what_numba_compiles() -> None:

@@ -18,8 +18,8 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import DYNAMICS, GENERATORS, TEMPORAL
 from peerpressure.noise import LAWS
-from peerpressure.parameters import Parameter, summary, with_defaults
 from peerpressure.schedules import SCHEDULES
+from peerpressure.support.parameters import Parameter, summary, with_defaults
 from tests import waiting
 
 PACKAGE = Path(pp.__file__).parent
@@ -31,7 +31,7 @@ import numpy as np
 
 from peerpressure import networks
 from peerpressure.networks import Generator, Network
-from peerpressure.parameters import Parameter, Slider
+from peerpressure.support.parameters import Parameter, Slider
 
 
 def wheel(spokes):

@@ -16,11 +16,11 @@ ROOT = Path(__file__).parents[1]
 NEEDED = [
     "peerpressure/py.typed",
     "peerpressure/__init__.pyi",
-    "peerpressure/scenario.schema.json",
+    "peerpressure/scenario/scenario.schema.json",
     "peerpressure/scenario/starter.toml",
-    "peerpressure/engine/gpu_kernels.cu",
-    "peerpressure/examples/karate.toml",
-    "peerpressure/examples/own_data/friends.csv",
+    "peerpressure/simulation/engine/gpu_kernels.cu",
+    "peerpressure/scenario/examples/karate.toml",
+    "peerpressure/scenario/examples/own_data/friends.csv",
     "peerpressure/explorer/static/index.html",
     "peerpressure/report/templates/report.html",
 ]

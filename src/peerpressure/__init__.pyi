@@ -1,7 +1,6 @@
 from . import (
     errors as errors,
     fitting as fitting,
-    measures as measures,
     networks as networks,
     noise as noise,
     plotting as plotting,
@@ -13,10 +12,9 @@ from . import (
     sweep as sweep,
     theory as theory,
 )
-from .adaptation import Adaptation as Adaptation
 from .errors import PeerPressureError as PeerPressureError
 from .fitting import compare as compare, fit as fit
-from .model import Model as Model
+from .model import Adaptation as Adaptation, Model as Model
 from .networks import (
     Network as Network,
     TemporalNetwork as TemporalNetwork,
@@ -30,7 +28,6 @@ from .noise import (
     NoNoise as NoNoise,
     StudentT as StudentT,
 )
-from .propagation import moments as moments
 from .recovery import (
     Estimate as Estimate,
     Observation as Observation,
@@ -50,10 +47,7 @@ from .schedules import (
     StretchedExponential as StretchedExponential,
 )
 from .sde import SDE as SDE
-from .simulation import (
-    Record as Record,
-    simulate as simulate,
-)
+from .simulation import Record as Record, Trajectory as Trajectory, simulate as simulate
 from .theory import diagnose as diagnose
-from .trajectory import Trajectory as Trajectory
+from .theory.propagation import moments as moments
 from .version import __version__ as __version__

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 import xarray
 
-from peerpressure import cli, files
-from peerpressure.measures import Experiment
+from peerpressure import cli
 from peerpressure.report import store
-from peerpressure.scenario import load_scenario
+from peerpressure.scenario import Experiment, load_scenario
+from peerpressure.support import files
 from tests import waiting
 from tests.cli.calling import files_in, run
 
@@ -81,7 +81,7 @@ def test_a_disk_without_room_is_refused_before_the_run(
     file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(10**6, 10**6 - 10**3, 10**3))
-    monkeypatch.setattr("peerpressure.measures.experiment.simulate", None)
+    monkeypatch.setattr("peerpressure.scenario.experiment.simulate", None)
     answer = run(capfd, "run", file)
     assert (answer.status, answer.out, answer.err.count("\n")) == (1, "", 1)
     assert "fit on the disk" in answer.err
@@ -134,8 +134,8 @@ def test_a_disk_that_fills_up_ends_in_one_line_and_leaves_old_results(
 FILLING = """
 import gc, resource, signal, tempfile
 import numpy as np
-from peerpressure.files import replacing
-from peerpressure.storage import write_netcdf
+from peerpressure.support.files import replacing
+from peerpressure.simulation.files import write_netcdf
 variables = {f"v{i}": (("time",), np.arange(500.0), {"long_name": "x" * 200}) for i in range(6)}
 coordinates = {"time": (("time",), np.arange(500), {}), "agent": (("agent",), np.array(["ann", "bob"]), {})}
 failed = 0
@@ -261,7 +261,7 @@ def test_files_do_not_depend_on_who_reads_the_output(
             assert cli.invoke(needed.split()) == 0
         capfd.readouterr()
         raw = os.fdopen(open_output(), "wb", 0)
-        with io.TextIOWrapper(io.BufferedWriter(raw)) as stdout, redirect_stdout(stdout):
+        with io.TextIOWrapper(io.BufferedWriter(raw), encoding="ascii") as stdout, redirect_stdout(stdout):
             assert cli.invoke(command.split()) == status
         error = capfd.readouterr().err
         assert error.count("\n") == bool(words), error

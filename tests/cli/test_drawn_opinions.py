@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from peerpressure import Model, diagnose
-from peerpressure.measures import Experiment
 from peerpressure.networks import k2, read_network
 from peerpressure.report.run import model_rows
-from peerpressure.scenario import parse_scenario
+from peerpressure.scenario import Experiment, parse_scenario
 from tests.cli.calling import run
 
 Captured = pytest.CaptureFixture[str]

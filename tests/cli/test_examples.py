@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from peerpressure.scenario.examples import Example, examples
+from peerpressure.scenario.shipped import Example, examples
 from tests.cli.calling import run
 
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 import xarray
 
-from peerpressure.measures import Experiment
-from peerpressure.scenario import load_scenario
+from peerpressure.scenario import Experiment, load_scenario
 from peerpressure.theory import diagnose
 from tests.cli.calling import run
 

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import peerpressure
-from peerpressure import Frozen, progress
+from peerpressure import Frozen
 from peerpressure.cli import warmup
 from peerpressure.explorer.shapes import shape_of
+from peerpressure.support import progress
 from tests import waiting
 from tests.cli.calling import SMALL, process, run
 
@@ -138,7 +139,7 @@ def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("replicates", [1, 16])
 @pytest.mark.parametrize("adaptation", [None, 0.1])
 def test_threads_that_share_agents_need_no_kernel_of_their_own(adaptation: float | None, replicates: int) -> None:
-    from peerpressure.engine import narrow, wide
+    from peerpressure.simulation.engine import narrow, wide
 
     kernels = (narrow.run_narrow, wide.run_wide)
     model = peerpressure.Model(peerpressure.networks.cycle(10_000), hidden=[0.0, 1.0] * 5_000, adaptation=adaptation)
@@ -151,7 +152,7 @@ def test_threads_that_share_agents_need_no_kernel_of_their_own(adaptation: float
 
 @pytest.mark.parametrize("replicates", [1, 16])
 def test_all_extensions_of_the_model_share_one_kernel(replicates: int) -> None:
-    from peerpressure.engine import narrow, wide
+    from peerpressure.simulation.engine import narrow, wide
 
     path, star = peerpressure.networks.path(4), peerpressure.networks.star(4)
     networks: tuple[Any, ...] = (path, peerpressure.TemporalNetwork.from_snapshots([path, star]))

@@ -14,8 +14,8 @@ import pytest
 import xarray
 
 import peerpressure as pp
-from peerpressure.provenance import DEPENDENCIES, sha256_of
 from peerpressure.report import folder as folders
+from peerpressure.support.provenance import DEPENDENCIES, sha256_of
 from tests.cli.calling import Answer, files_in, run
 from tests.fitting.records import groups
 

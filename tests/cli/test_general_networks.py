@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from peerpressure.measures import Experiment, measure_scenario, summaries
 from peerpressure.report.run import outcome_rows
-from peerpressure.scenario import parse_scenario
+from peerpressure.scenario import Experiment, measure_scenario, parse_scenario, summaries
 from tests.cli.calling import run
 
 Captured = pytest.CaptureFixture[str]

@@ -11,7 +11,7 @@ import pytest
 import typer.main
 
 from peerpressure import cli
-from peerpressure.provenance import SCHEMA_VERSION
+from peerpressure.support.provenance import SCHEMA_VERSION
 from tests.cli.calling import run
 from tests.cli.test_folders import ESTIMATED, STUDY, write_answers
 

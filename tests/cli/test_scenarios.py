@@ -12,9 +12,8 @@ import xarray
 
 import peerpressure as pp
 from peerpressure import cli
-from peerpressure.measures import Experiment, results
 from peerpressure.report.store import from_csv
-from peerpressure.scenario import load_scenario
+from peerpressure.scenario import Experiment, load_scenario, results
 from tests.cli.calling import SMALL, files_in, process, run
 
 Captured = pytest.CaptureFixture[str]

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure.measures import _sweep_file, load_sweep, measure_scenario
 from peerpressure.report.store import from_csv
-from peerpressure.scenario import ScenarioError
+from peerpressure.scenario import ScenarioError, _sweep_file, load_sweep, measure_scenario
 from peerpressure.sweep import _run
 from tests.cli.calling import SMALL, run
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.explorer.driving import STILL, Driver
+from tests.explorer.driving import ROOT, STILL, Driver
 from tests.waiting import started
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def server() -> Iterator[subprocess.Popen[str]]:
     """The explorer, started as a person would start it, with a memory for answers."""
     command = [sys.executable, "-m", "tests.explorer.serving", "--port", "0", "--no-browser"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with started(command, **pipes, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:
+    with started(command, **pipes, cwd=ROOT, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:
         yield process
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.explorer.bundle import page
-from peerpressure.rendering import HtmlPage
 from peerpressure.scenario import scenario_from
+from peerpressure.support.text import HtmlPage
 from tests.explorer.driving import SMALL, STEPS, STILL, Driver, violations
 from tests.explorer.test_server_recorded import AGENT, OTHER, comparison
 

@@ -30,12 +30,11 @@ from peerpressure.explorer.answers import (
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import presets
 from peerpressure.explorer.protocol import Limits
-from peerpressure.measures import Experiment
-from peerpressure.progress import cancellable
 from peerpressure.reproduction import convergence
-from peerpressure.scenario import Scenario, parse_scenario, scenario_from
+from peerpressure.scenario import Experiment, Scenario, parse_scenario, scenario_from
+from peerpressure.simulation.trajectory import SUMMARIES
+from peerpressure.support.progress import cancellable
 from peerpressure.theory import agent, mean
-from peerpressure.trajectory import SUMMARIES
 from tests.explorer.asking import SMALL, Asker, Packed, served, unpack
 
 ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}

@@ -14,9 +14,9 @@ from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import Preset, default, presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED
-from peerpressure.parameters import Parameter
 from peerpressure.reproduction.design import AGENTS, SEED, agents_drawn
 from peerpressure.scenario import scenario_from
+from peerpressure.support.parameters import Parameter
 from tests.explorer.driving import JARGON
 
 CACHE = ModelCache(Limits())

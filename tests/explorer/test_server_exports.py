@@ -28,11 +28,10 @@ from peerpressure.explorer.exports import Look, python_file
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import presets
 from peerpressure.explorer.protocol import Limits, RequestError
-from peerpressure.measures import Experiment, estimates
-from peerpressure.progress import cancellable
 from peerpressure.recovery import METHODS
 from peerpressure.report.store import from_csv
-from peerpressure.scenario import load_scenario, scenario_from
+from peerpressure.scenario import Experiment, estimates, load_scenario, scenario_from
+from peerpressure.support.progress import cancellable
 from tests.explorer.asking import SMALL, Asker, served, unpack
 
 TRIANGLE = {"edges": [[0, 1], [1, 2], [0, 2], [2, 3]], "weights": [1.0, 2.5, 1.0, 0.5], "labels": ["a", "b", 3, "d'"]}

@@ -21,9 +21,9 @@ from peerpressure.explorer.bundle import RecordedRun, page
 from peerpressure.explorer.protocol import Limits, unpack
 from peerpressure.explorer.recorded import ANSWERS, record, record_run
 from peerpressure.networks import barabasi_albert
-from peerpressure.recording import Record
-from peerpressure.rendering import HtmlPage
 from peerpressure.scenario import scenario_from
+from peerpressure.simulation.recording import Record
+from peerpressure.support.text import HtmlPage
 from tests.explorer.driving import SMALL, STEPS
 
 AGENT = 3

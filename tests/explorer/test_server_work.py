@@ -32,9 +32,8 @@ from peerpressure.explorer.protocol import (
     error_answer,
     json_bytes,
 )
-from peerpressure.measures import Experiment
-from peerpressure.progress import cancellable, check_cancelled
-from peerpressure.scenario import Scenario, scenario_from
+from peerpressure.scenario import Experiment, Scenario, scenario_from
+from peerpressure.support.progress import cancellable, check_cancelled
 from peerpressure.theory import Outcome
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
 

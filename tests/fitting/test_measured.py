@@ -22,7 +22,7 @@ from peerpressure.fitting._record import Errors, Panel, panel
 from peerpressure.fitting._rivals import FamilyFit, fit_average
 from peerpressure.fitting.page import page
 from peerpressure.model import Model
-from peerpressure.progress import announcing
+from peerpressure.support.progress import announcing
 from tests.fitting.long_records import graph, record, walk
 
 Array = NDArray[np.float64]

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.sparse import csr_array
 
-from peerpressure import Network, chain
-from peerpressure.chain import absorbed, phases
+from peerpressure import Network
 from peerpressure.errors import NetworkError
 from peerpressure.networks import (
     barabasi_albert,
+    chain,
     classes,
     cycle,
     describe_network_file,
@@ -27,6 +27,7 @@ from peerpressure.networks import (
     read_network,
     write_network,
 )
+from peerpressure.networks.chain import absorbed, phases
 from peerpressure.scenario import load_scenario
 from peerpressure.scenario.loading import findings
 

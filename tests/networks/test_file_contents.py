@@ -24,7 +24,6 @@ from hypothesis import given, settings, strategies as st
 
 from peerpressure import Model, simulate
 from peerpressure.errors import FileFormatError, InvalidInputError, NetworkError, PeerPressureError, TooLargeError
-from peerpressure.measures import read_outputs
 from peerpressure.networks import (
     Network,
     TemporalNetwork,
@@ -37,6 +36,7 @@ from peerpressure.networks import (
     read_events,
     read_network,
 )
+from peerpressure.scenario import read_outputs
 from tests.networks.strategies import edge_table, networks, same
 
 Edges = dict[tuple[Any, Any], float]
@@ -682,7 +682,7 @@ def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(FileFormatError, match=says):
             read_network(file)
     # A billion equal rows are a few kilobytes.
-    monkeypatch.setattr("peerpressure.tables.BYTES_PER_CELL", 10**15)
+    monkeypatch.setattr("peerpressure.support.tables.BYTES_PER_CELL", 10**15)
     with pytest.raises(TooLargeError, match="a table must fit in memory"):
         read_network(file)
     monkeypatch.setitem(sys.modules, "pyarrow", None)

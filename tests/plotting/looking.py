@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
-from peerpressure.drawing.style import styled
+from peerpressure.plotting.style import styled
 
 
 def curves(axes: Axes) -> list[NDArray[np.float64]]:

@@ -15,9 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, PathPatch, Rectangle
 from scipy import stats
 
-from peerpressure.drawing import graphs, style
-from peerpressure.drawing.style import smoothed
-from peerpressure.plotting import FIGURES, _convergence, _recovery, continuous, draw, render, save, sweep
+from peerpressure.plotting import FIGURES, _convergence, _recovery, continuous, draw, graphs, render, save, style, sweep
+from peerpressure.plotting.style import smoothed
 from tests.plotting.looking import (
     assert_no_text_is_cut_or_covers_another,
     curves,

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 import peerpressure as pp
-from peerpressure.drawing.style import RED
 from peerpressure.plotting import fit_diagnostics, render
 from peerpressure.plotting._recovery import MOST_DOTS
+from peerpressure.plotting.style import RED
 from peerpressure.recovery import diagnose_fit
 from tests.builders import random_model
 

@@ -14,7 +14,7 @@ import peerpressure as pp
 from peerpressure import networks, privacy, recovery
 from peerpressure.errors import InvalidInputError, NetworkError
 from tests import waiting
-from tests.test_read_only import NOISY, run
+from tests.support.test_read_only import NOISY, run
 
 FAILING = networks.failing_edges(networks.cycle(5), 0.2, 9, seed=1)
 PLOTS: dict[str, Callable[..., Any]] = {

@@ -17,11 +17,10 @@ import xarray
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.measures import Experiment
 from peerpressure.privacy import DEFINITION, budget, calibrate, exposure, frontier
 from peerpressure.privacy._shifts import box_maximum
 from peerpressure.report.run import privacy_rows
-from peerpressure.scenario import scenario_from
+from peerpressure.scenario import Experiment, scenario_from
 from tests.builders import random_model
 from tests.cli.calling import run as command
 from tests.oracles import outputs_law

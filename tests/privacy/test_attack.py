@@ -18,8 +18,8 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.privacy import budget, calibrate
-from peerpressure.step import Array
 from tests.builders import random_model
 from tests.oracles import outputs_law
 

@@ -22,8 +22,8 @@ from benchmarks.attacks import (
 )
 
 import peerpressure as pp
+from peerpressure.model.step import Array
 from peerpressure.privacy import _grid, budget
-from peerpressure.step import Array
 
 RUNS = 20_000
 NAMES = [f"{one.name}, T = {one.steps}" for one in MECHANISMS]

@@ -11,9 +11,9 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.privacy import DESIGNS, Definition, Noisy, OneShot, ZeroSum, frontier, growing
 from peerpressure.privacy._mechanisms import averaging_matrix, limit
-from peerpressure.step import Array
 from peerpressure.theory import consensus_mode
 from tests.builders import random_model
 

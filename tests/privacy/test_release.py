@@ -17,11 +17,11 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ModelError
+from peerpressure.model.step import Array
 from peerpressure.noise import Custom, Uniform
 from peerpressure.privacy import _grid, budget, delay_pressure, release
 from peerpressure.privacy._grid import grid_of, nearest
 from peerpressure.privacy._shifts import _resemblance
-from peerpressure.step import Array
 from tests.builders import random_model
 from tests.cli.calling import run as command
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import peerpressure as pp
-from peerpressure.activation import as_activation
+from peerpressure.model.activation import as_activation
 from peerpressure.privacy import budget
 from peerpressure.privacy._definition import start_term
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, model_shifts, own_shifts, safe_factor

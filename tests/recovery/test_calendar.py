@@ -13,10 +13,9 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.cli.recover import ALONE
-from peerpressure.dates import calendar_steps, seconds_in
 from peerpressure.errors import InvalidInputError
-from peerpressure.measures import read_outputs
-from peerpressure.scenario import ScenarioError, parse_scenario
+from peerpressure.scenario import ScenarioError, parse_scenario, read_outputs
+from peerpressure.support.dates import calendar_steps, seconds_in
 from tests.cli.calling import run
 
 NETWORK = pp.Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["002", "001", "003"])

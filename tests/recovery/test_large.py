@@ -24,7 +24,7 @@ from peerpressure.recovery import (
 )
 from peerpressure.recovery._sparse_kalman import is_quicker
 from peerpressure.recovery.least_squares import SymmetricOperator
-from peerpressure.resources import Memory
+from peerpressure.support.resources import Memory
 from tests.builders import random_model
 from tests.recovery.cases import FACTORS, STARTS, STEPS, VIEWS, extended, small_model, with_holes
 
@@ -239,7 +239,7 @@ def test_what_large_networks_do_not_have_is_refused_before_any_work(name: str, m
 
 
 def test_beliefs_over_time_and_stacked_outputs_must_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peerpressure.resources.free_memory", lambda: Memory(10**9))
+    monkeypatch.setattr("peerpressure.support.resources.free_memory", lambda: Memory(10**9))
     model = pp.Model(pp.networks.cycle(400), np.zeros(400), noise=pp.Gaussian(1.0))
     data = outputs_of(pp.simulate(model, 400), model)
     for path in (kalman_filter, kalman_smoother):

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import peerpressure as pp
-from peerpressure.measures import read_outputs
 from peerpressure.recovery import observations_of, read_observations
+from peerpressure.scenario import read_outputs
 
 NETWORK = pp.Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["002", "001", "003"])
 MODEL = pp.Model(NETWORK, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(0.5))

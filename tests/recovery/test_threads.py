@@ -8,7 +8,7 @@ from threading import Barrier, Thread
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from peerpressure.resources import few_threads
+from peerpressure.support.resources import few_threads
 
 
 def threads() -> set[int]:

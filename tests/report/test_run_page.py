@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from peerpressure.measures import Experiment
 from peerpressure.plotting import render
 from peerpressure.plotting.run import opinions
 from peerpressure.report.drawing import Order, elsewhere, here
@@ -28,7 +27,7 @@ from peerpressure.report.run import (
     outcome_rows,
     run_files,
 )
-from peerpressure.scenario import scenario_from
+from peerpressure.scenario import Experiment, scenario_from
 from tests import waiting
 
 PLAIN: dict[str, Any] = {

@@ -8,12 +8,12 @@ import pytest
 
 from peerpressure import Linear, StretchedExponential
 from peerpressure.errors import InvalidInputError
-from peerpressure.propagation import moments
 from peerpressure.reproduction import ConvergenceResult, convergence
 from peerpressure.reproduction._convergence import kept_times
 from peerpressure.reproduction._page import _agent_share
 from peerpressure.reproduction.design import NOISE
 from peerpressure.theory import consensus_limit
+from peerpressure.theory.propagation import moments
 
 STEPS = 2_000
 

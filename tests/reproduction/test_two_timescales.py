@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from peerpressure import Linear, Model, NoNoise, simulate
-from peerpressure.propagation import consensus_mode
 from peerpressure.recovery import information
 from peerpressure.reproduction import TwoTimescalesResult, forgetting, two_timescales
 from peerpressure.reproduction._adaptation import adapting_at, information_over_time
@@ -19,6 +18,7 @@ from peerpressure.reproduction.design import (
     public_and_hidden_errors,
     scale_free_model,
 )
+from peerpressure.theory.propagation import consensus_mode
 
 RATES = (0.02, 0.2, 1.0)
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from peerpressure.measures import Experiment, results
-from peerpressure.measures._files import read_outputs
-from peerpressure.scenario import ScenarioError, parse_scenario
+from peerpressure.scenario import Experiment, ScenarioError, parse_scenario, results
+from peerpressure.scenario._files import read_outputs
 from peerpressure.scenario.loading import findings
 
 TRIANGLE = "[network]\nedges=[[0,1],[1,2],[2,0]]\nlabels=['ann','bob','cat']\n[run]\nsteps=20\nreplicates=2\n"

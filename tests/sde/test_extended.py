@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.engine.plan import STREAM_FROZEN
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import (
     euler_moments,
@@ -24,6 +23,7 @@ from peerpressure.sde import (
     transition,
 )
 from peerpressure.sde.moments import state_path
+from peerpressure.simulation.engine.plan import STREAM_FROZEN
 from tests.oracles import fresh_draw
 from tests.sde import extended
 from tests.sde.extended import CASES, STD, X0, Case, N, law

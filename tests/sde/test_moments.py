@@ -13,9 +13,9 @@ from scipy import integrate, linalg
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ScheduleError
+from peerpressure.model.step import Array
 from peerpressure.sde import SDE, euler_moments, moments, moments_at, moments_of
 from peerpressure.sde.moments import adjoint_moments
-from peerpressure.step import Array
 from tests.builders import SCHEDULES, random_model
 
 TIMES = np.array([0.25, 1.0, 3.6])

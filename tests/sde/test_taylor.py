@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.model.step import Array
 from peerpressure.sde import SDE, Method, TaylorScheme, euler_moments, moments_at
 from peerpressure.sde.transitions import TOLERANCE, resolution, truncation
-from peerpressure.step import Array
 
 STEPS = 4
 

@@ -12,9 +12,9 @@ from scipy import integrate, linalg, special
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
+from peerpressure.model.statespace import transitions
 from peerpressure.sde import SDE, exact_paths, exact_transitions, moments_at, transition, transitions as laws
 from peerpressure.sde.moments import smooth_pieces
-from peerpressure.statespace import transitions
 from tests.builders import SCHEDULES, random_model
 
 

@@ -13,7 +13,7 @@ import pytest
 import peerpressure as pp
 from peerpressure import networks, noise
 from peerpressure.errors import FormulaError
-from peerpressure.formula import parse
+from peerpressure.support.formula import parse
 from peerpressure.theory import Regime, regime_of
 from tests.explorer.test_page_logic import run_node
 

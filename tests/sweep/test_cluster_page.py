@@ -72,8 +72,8 @@ sys.exit(line.recv(1)[0])
 COPIES = """
 import json, os, socket, sys
 import pandas
-from peerpressure import cli, measures, theory
-from peerpressure.measures import load_sweep
+from peerpressure import cli, scenario, theory
+from peerpressure.scenario import load_sweep
 from peerpressure.sweep import collect, run_sweep
 with socket.socket(socket.AF_UNIX) as door:
     door.bind(sys.argv[1])

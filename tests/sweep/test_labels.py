@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.measures import load_sweep
-from peerpressure.scenario import ScenarioError
+from peerpressure.scenario import ScenarioError, load_sweep
 from peerpressure.sweep import DamagedSweepError, Plan, collect, run_sweep
 from tests.in_process import worker_here
 

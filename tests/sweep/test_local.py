@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from peerpressure import progress
 from peerpressure.errors import InvalidInputError
+from peerpressure.support import progress
 from peerpressure.sweep import OtherSweepError, Plan, SweepError, UnfinishedSweepError, collect, run_sweep, status
 from peerpressure.sweep._results import result_path
 from tests import waiting

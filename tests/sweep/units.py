@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure import progress
+from peerpressure.support import progress
 
 PATH = "tests.sweep.units"
 

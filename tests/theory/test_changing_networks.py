@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure import chain
+from peerpressure.networks import chain
 from peerpressure.sde import SDE
 from peerpressure.theory import (
     Kind,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, complete, cycle, k2, path, star
 from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from peerpressure.model import Model
+from peerpressure.model.statespace import dense_steps
 from peerpressure.networks import Network, barabasi_albert, path
 from peerpressure.noise import AR1, Gaussian
-from peerpressure.propagation import Moments, dense_steps, moments
 from peerpressure.schedules import Formula, Linear
+from peerpressure.theory.propagation import Moments, moments
 from tests.theory.changing import CHANGING
 from tests.theory.test_moments import AGENTS, BY_AGENT, NETWORKS, NOISES, RATES, STEPS, build
 

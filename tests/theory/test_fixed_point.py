@@ -11,9 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, barabasi_albert, complete, cycle, grid, k2, path, star
 from peerpressure.schedules import Constant, Formula, Linear
-from peerpressure.step import Array
 from peerpressure.theory import _stationary
 from peerpressure.theory._stationary import fixed_point
 

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import CancelledError
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, barabasi_albert, cycle, grid, path, star, watts_strogatz
 from peerpressure.noise import AR1, Gaussian, Laplace
 from peerpressure.schedules import Constant, Linear, Power, Schedule
-from peerpressure.step import Array
 from peerpressure.theory import _forecast, diagnose, forecast, start_weight
 from tests.theory.reasons import known
 

@@ -11,16 +11,25 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, k2, path
 from peerpressure.noise import AR1, Custom, Frozen, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
-from peerpressure.propagation import Functional, Moments, _recursions, agent, consensus_mode, difference, mean, moments
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
-from peerpressure.step import Array
+from peerpressure.theory.propagation import (
+    Functional,
+    Moments,
+    _recursions,
+    agent,
+    consensus_mode,
+    difference,
+    mean,
+    moments,
+)
 from tests.theory.changing import CHANGING
 
 AGENTS, STEPS = 6, 9

@@ -11,11 +11,11 @@ import pytest
 
 from peerpressure.errors import CancelledError, InvalidInputError, ModelError, TooLargeError
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import barabasi_albert, complete, cycle, failing_edges, k2, named, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Linear, Table
 from peerpressure.sde import SDE
-from peerpressure.step import Array
 from peerpressure.theory import mode_error, optimal_schedule, tuning
 from peerpressure.theory.tuning import HorizonDistance, optimum, tuned_line
 

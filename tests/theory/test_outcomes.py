@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
 from peerpressure.networks import Network, TemporalNetwork, complete, cycle, k2, named, path, star
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
 from peerpressure.schedules import Constant, Linear, Power

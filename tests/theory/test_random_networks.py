@@ -9,9 +9,9 @@ import pickle
 import numpy as np
 import pytest
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
 from peerpressure.networks import (
     Network,
     TemporalNetwork,

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noise import AR1, Gaussian, Noise
-from peerpressure.propagation import moments
 from peerpressure.schedules import Constant, Power
 from peerpressure.theory import _recurrence
 from peerpressure.theory._recurrence import (
@@ -22,6 +21,7 @@ from peerpressure.theory._recurrence import (
     periodic_limit,
     recurrent_networks,
 )
+from peerpressure.theory.propagation import moments
 from tests.theory.reasons import known
 
 from .changing import AGENTS, CHANGING, in_rounds

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.special import gamma
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import AdaptationError, InvalidInputError
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
 from peerpressure.networks import cycle, k2
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Constant, Power

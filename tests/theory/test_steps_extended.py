@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, ModelError
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant, Formula, Linear, Power
-from peerpressure.step import Array
 from peerpressure.theory import _forgetting, contraction, contraction_product, fixed_point, ideal_deviation
 from peerpressure.theory._forgetting import log_contraction
 

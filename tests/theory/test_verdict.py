@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, ScheduleError
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Update
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, complete, cycle, named, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.sde import SDE
-from peerpressure.step import Update
 from peerpressure.theory import Outcome, Reason, ReasonCode as Code, Verdict, _limit_operator, _recurrence, diagnose
 from peerpressure.theory._reasons import SENTENCES
 from tests.theory.changing import CHANGING, RING, in_rounds

@@ -56,8 +56,8 @@ from peerpressure.cli.terminal import (
     transliterate_output,
 )
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.provenance import invoked, machine, versions
-from peerpressure.resources import launched
+from peerpressure.support.provenance import invoked, machine, versions
+from peerpressure.support.resources import launched
 from peerpressure.version import __version__
 
 __all__ = ["app", "invoke", "main"]

@@ -56,8 +56,7 @@ def check(
 
 def _summary(file: Path) -> tuple[str, dict[str, str]]:
     """Return a line that describes a valid file, and what was read from the files that it names."""
-    from peerpressure.measures import check_room, load_sweep
-    from peerpressure.scenario import load_scenario
+    from peerpressure.scenario import check_room, load_scenario, load_sweep
     from peerpressure.scenario.loading import findings, parse_toml
     from peerpressure.scenario.section import read_text
 

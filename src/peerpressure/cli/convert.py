@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerpressure.cli.terminal import AsJson, listing_problems, print_json
-from peerpressure.files import declare_output
+from peerpressure.support.files import declare_output
 
 if TYPE_CHECKING:
     from peerpressure.networks import Network

@@ -12,7 +12,7 @@ from typer.core import TyperArgument
 
 from peerpressure.cli.terminal import OUTPUTS, check_folder, listing_problems
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import declare_output, declared_inputs, expanded, table_format
+from peerpressure.support.files import declare_output, declared_inputs, expanded, table_format
 
 if TYPE_CHECKING:
     from peerpressure.networks import Network, TemporalNetwork
@@ -31,7 +31,7 @@ HELP = "or, if the name has no suffix, a results folder."  # the end of the help
 
 def stored_run(given: Path) -> Path:
     """Return the file that a path stands for: the run in a results folder, or the file itself."""
-    from peerpressure.storage import run_in
+    from peerpressure.simulation.files import run_in
 
     return run_in(expanded(given))
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from peerpressure.cli.terminal import open_scenario
-from peerpressure.files import declare_input, declare_output, expanded, replacing
+from peerpressure.cli.terminal import open_scenario, show
+from peerpressure.support.files import declare_input, declare_output, expanded, replacing
 
 
 def explore(
@@ -78,7 +78,7 @@ def _export(start: str | None, file: Path) -> None:
     from peerpressure.explorer.presets import default
     from peerpressure.explorer.protocol import Limits
     from peerpressure.explorer.recorded import record
-    from peerpressure.trajectory import contents
+    from peerpressure.simulation.trajectory import contents
 
     declare_output(file)
     # A link is the whole state, which the page holds anyway.
@@ -91,7 +91,7 @@ def _export(start: str | None, file: Path) -> None:
         # Its name is left out, because the same run makes the same page under any name.
         made_by = shlex.join(["peerpressure", "explore", *named, "--export", "page.html"])
         out.write(str(page(record(state, Limits(), made_by))).encode())
-    typer.echo(f"{file}: {file.stat().st_size:,} bytes; it {contents(hidden=True)}")
+    show(f"{file}: {file.stat().st_size:,} bytes; it {contents(hidden=True)}")
 
 
 def _state(start: str) -> dict[str, Any]:

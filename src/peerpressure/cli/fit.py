@@ -77,7 +77,7 @@ def fit(
     """
     with progress_line() as show_stage, listing_problems():
         from peerpressure.fitting import fit as fit_model
-        from peerpressure.measures import read_outputs
+        from peerpressure.scenario import read_outputs
 
         check_out(out, "fit")
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise

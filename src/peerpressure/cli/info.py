@@ -10,11 +10,11 @@ import typer
 
 from peerpressure.cli.terminal import FAILURE, AsJson, facts, listing_problems, print_json, show
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
-from peerpressure.resources import amount
+from peerpressure.support.resources import amount
 
 if TYPE_CHECKING:
     from peerpressure.report.folder import Change
-    from peerpressure.tables import TextTable
+    from peerpressure.support.tables import TextTable
 
 Facts: TypeAlias = dict[str, str]
 TABLES = (".csv", ".tsv", ".parquet", ".gz")
@@ -52,8 +52,8 @@ def info(
 
 def _folder(folder: Path) -> tuple[Facts, list[Change]]:
     """Return the facts of a results folder, and its files that are not as they were written."""
-    from peerpressure.provenance import version_changes, versions
     from peerpressure.report.folder import Change, changes, read_provenance
+    from peerpressure.support.provenance import version_changes, versions
 
     if not (folder / "provenance.json").exists():
         names = sorted(path.name for path in folder.iterdir())
@@ -122,7 +122,7 @@ def _file(file: Path) -> Facts:
 
 
 def _netcdf(file: Path) -> Facts:
-    from peerpressure.storage import read_netcdf
+    from peerpressure.simulation.files import read_netcdf
 
     arrays, attributes = read_netcdf(file)
     sizes = {name: arrays[name].size for name in ("replicate", "time", "agent", "topic", "member") if name in arrays}
@@ -139,8 +139,7 @@ def _netcdf(file: Path) -> Facts:
 
 
 def _scenario(file: Path) -> Facts:
-    from peerpressure.measures import load_sweep
-    from peerpressure.scenario import load_scenario
+    from peerpressure.scenario import load_scenario, load_sweep
     from peerpressure.scenario.loading import parse_toml
     from peerpressure.scenario.section import read_text
 
@@ -172,7 +171,7 @@ def _json(file: Path) -> Facts:
 
 
 def _archive(file: Path) -> Facts:
-    from peerpressure.trajectory import Trajectory
+    from peerpressure.simulation.trajectory import Trajectory
 
     try:
         run = Trajectory.load(file)
@@ -182,7 +181,7 @@ def _archive(file: Path) -> Facts:
 
 
 def _store(file: Path) -> Facts:
-    from peerpressure.trajectory import Trajectory
+    from peerpressure.simulation.trajectory import Trajectory
 
     run = Trajectory.load(file)
     return {"run": repr(run), **{name: str(value) for name, value in run.provenance().items()}}
@@ -201,7 +200,7 @@ def _network_or_table(file: Path) -> Facts:
 
 def _table(file: Path) -> TextTable | None:
     """Return a table with its heading; None if the file is no table."""
-    from peerpressure.tables import read_table
+    from peerpressure.support.tables import read_table
 
     try:
         return read_table(file).headed()
@@ -212,7 +211,7 @@ def _table(file: Path) -> TextTable | None:
 
 def _has_edges(table: TextTable) -> bool:
     """Return whether a table is one of edges: by its heading, or because it has two or three columns without one."""
-    from peerpressure.tables import is_number
+    from peerpressure.support.tables import is_number
 
     names = table.heading or ()
     return table.places(("source", "target")).keys() == {"source", "target"} or (

@@ -28,7 +28,7 @@ def new(
     Example: peerpressure new study --example karate
     """
     if example == "?":
-        from peerpressure.scenario.examples import examples
+        from peerpressure.scenario.shipped import examples
 
         print("\n".join(f"{one.name}: {one.comment[0]}" for one in examples().values()))
         return
@@ -54,7 +54,7 @@ def _starter() -> dict[str, str]:
 
 def _example(name: str) -> dict[str, str]:
     """Return the files of an example by name, the one to run first."""
-    from peerpressure.scenario.examples import examples
+    from peerpressure.scenario.shipped import examples
 
     known = examples()
     if name not in known:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.files import expanded
+from peerpressure.support.files import expanded
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Problem, Scenario
@@ -129,9 +129,8 @@ def _of_option(problem: Problem, options: Mapping[str, str]) -> Problem:
 
 def scenario_of(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenario, int | None]:
     """Return the scenario of the file, if any, with the fields that the options override, and its steps if known."""
-    from peerpressure.measures import with_fields
     from peerpressure.noise import noise_in_words
-    from peerpressure.scenario import ScenarioError, scenario_from, shorthand
+    from peerpressure.scenario import ScenarioError, scenario_from, shorthand, with_fields
     from peerpressure.scenario.loading import lines_of, parse_toml
     from peerpressure.scenario.section import read_text
 

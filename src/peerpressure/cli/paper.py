@@ -93,7 +93,7 @@ def paper(
     with progress_line() as show_stage:
         show_stage("loading")
         from peerpressure.reproduction.paper import Request, may_be_written, reproduce
-        from peerpressure.resources import available_cores
+        from peerpressure.support.resources import available_cores
 
         if not may_be_written(folder):
             text = f"{folder} has a report.html of something else; name another folder"

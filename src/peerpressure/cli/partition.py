@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from peerpressure.cli.terminal import AsJson, facts, listing_problems, print_json, show
-from peerpressure.files import declare_output
+from peerpressure.support.files import declare_output
 
 
 def partition(
@@ -36,7 +36,7 @@ def partition(
     Example: peerpressure partition friends.csv --parts 4 --order sorted --out friends-in-parts
     """
     from peerpressure.networks import read_network
-    from peerpressure.partition import write_partition
+    from peerpressure.simulation.partition import write_partition
 
     with listing_problems():
         declare_output(out)

@@ -31,17 +31,17 @@ from peerpressure.cli.terminal import (
     show,
 )
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import declare_output, replacing
+from peerpressure.support.files import declare_output, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
+    from peerpressure.model.step import Array
     from peerpressure.recovery import Estimate, NetworkEstimate
     from peerpressure.report.estimates import Estimates
     from peerpressure.report.store import Content
     from peerpressure.scenario import Scenario
-    from peerpressure.step import Array
 
 
 Target: TypeAlias = Literal["initial", "current"]
@@ -111,8 +111,8 @@ def recover(
     # The length of the run is that of the outputs.
     scenario = open_scenario(file, needs_run=False)
     with progress_line() as show_stage:
-        from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as recover_opinions
+        from peerpressure.scenario import read_outputs
         from peerpressure.scenario.scenario import Observe
 
         show_stage("reading")

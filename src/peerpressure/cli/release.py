@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerpressure.cli.terminal import AsJson, check_folder, open_scenario, print_json, progress_line, show
-from peerpressure.files import declare_output
+from peerpressure.support.files import declare_output
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
@@ -41,10 +41,10 @@ def release(
     scenario = open_scenario(file)
     check_folder(out)
     _require_secrets(scenario)
-    from peerpressure.files import require_new_folder
     from peerpressure.privacy import release as made
     from peerpressure.scenario.scenario import Privacy
     from peerpressure.scenario.section import as_labels
+    from peerpressure.support.files import require_new_folder
 
     require_new_folder(out, "a release")
     declare_output(out)

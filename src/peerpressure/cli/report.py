@@ -32,7 +32,7 @@ def report(
         show_stage("loading")
         page = _page(folder, show_stage)
     target = out or folder / "report.html"
-    from peerpressure.files import replacing
+    from peerpressure.support.files import replacing
 
     with replacing(target) as file:
         file.write(page)

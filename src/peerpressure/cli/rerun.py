@@ -12,7 +12,7 @@ import typer
 
 from peerpressure.cli.terminal import FAILURE, AsJson, check_folder, facts, listing_problems, print_json, show
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
-from peerpressure.provenance import invoked
+from peerpressure.support.provenance import invoked
 
 if TYPE_CHECKING:
     from peerpressure.report.folder import FolderProvenance
@@ -40,8 +40,8 @@ def rerun(
 
     Example: peerpressure rerun study-results
     """
-    from peerpressure.provenance import version_changes, versions
     from peerpressure.report.folder import UNREPEATED, changes, read_provenance
+    from peerpressure.support.provenance import version_changes, versions
 
     with listing_problems():
         earlier = read_provenance(folder)

@@ -19,14 +19,13 @@ from peerpressure.cli.terminal import (
     results_folder,
     show,
 )
-from peerpressure.files import declare_output
-from peerpressure.progress import on_terminal
+from peerpressure.support.files import declare_output
+from peerpressure.support.progress import on_terminal
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from peerpressure.measures import Experiment
-    from peerpressure.scenario import Scenario
+    from peerpressure.scenario import Experiment, Scenario
 
 
 def run(
@@ -59,9 +58,9 @@ def carry_out(scenario: Scenario, folder: Path, file: Path | None, named_by: str
 
     ``file`` has the scenario, unless it was given by options; ``named_by`` is what names the folder.
     """
-    from peerpressure.communication import Together, first_goes_on, launched_world
-    from peerpressure.measures import Experiment, check_room
     from peerpressure.report.run import may_be_written, other_source
+    from peerpressure.scenario import Experiment, check_room
+    from peerpressure.simulation.processes import Together, first_goes_on, launched_world
 
     comm = launched_world()
     with contextlib.nullcontext() if comm is None else Together(comm).checking():
@@ -89,7 +88,7 @@ def _write(experiment: Experiment, folder: Path, file: Path | None, *, as_json: 
     from peerpressure.report.drawing import elsewhere
     from peerpressure.report.folder import write_folder
     from peerpressure.report.run import OWN, order_figures, run_files, study_of
-    from peerpressure.resources import available_cores, few_threads
+    from peerpressure.support.resources import available_cores, few_threads
 
     scenario = experiment.scenario
     drawn = scenario.output.figures or scenario.output.report
@@ -110,14 +109,14 @@ def _write(experiment: Experiment, folder: Path, file: Path | None, *, as_json: 
         print_json(_answer(experiment, folder, written))
         return
     pages = [f"; open {path}" for path in written if path.suffix == ".html"]
-    from peerpressure.trajectory import contents
+    from peerpressure.simulation.trajectory import contents
 
     show(*summary)
     show("".join([f"{len(written)} files in {folder}", *pages]), f"the folder {contents(hidden=True)}")
 
 
 def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
-    from peerpressure.measures import measure
+    from peerpressure.scenario import measure
 
     names = ["spread", "max_distance", "mean"]
     # Measures that make sense for this scenario; the others would be trivial.

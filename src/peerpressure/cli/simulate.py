@@ -24,8 +24,8 @@ from peerpressure.cli.options import (
 )
 from peerpressure.cli.run import carry_out
 from peerpressure.cli.terminal import AsJson, check_folder, listing_problems, print_json, show
-from peerpressure.files import expanded
-from peerpressure.progress import on_terminal
+from peerpressure.support.files import expanded
+from peerpressure.support.progress import on_terminal
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
@@ -78,7 +78,7 @@ def simulate(
 def _stream(scenario: Scenario, out: Path, *, as_json: bool) -> None:
     """Write all steps of a run to a store, and print what it is."""
     from peerpressure.simulation import simulate
-    from peerpressure.trajectory import contents
+    from peerpressure.simulation.trajectory import contents
 
     asked = scenario.run
     run = simulate(

@@ -24,8 +24,8 @@ from peerpressure.cli.terminal import (
     show,
 )
 from peerpressure.errors import did_you_mean
-from peerpressure.files import declare_output, table_format
-from peerpressure.progress import on_terminal
+from peerpressure.support.files import declare_output, table_format
+from peerpressure.support.progress import on_terminal
 
 if TYPE_CHECKING:
     from peerpressure.sweep import Plan, SweepStatus
@@ -91,7 +91,7 @@ def run_file(
     Example: peerpressure sweep sweep.toml --workers 4
     """
     with listing_problems():
-        from peerpressure.measures import load_sweep
+        from peerpressure.scenario import load_sweep
 
         loaded = load_sweep(file)
     plan = loaded.plan if shard is None else loaded.plan.part(*_shard(shard))
@@ -206,7 +206,7 @@ def measures(as_json: AsJson = False) -> None:
 
     Example: peerpressure sweep measures
     """
-    from peerpressure.measures import MEASURES
+    from peerpressure.scenario import MEASURES
 
     if as_json:
         print_json({name: one.help for name, one in MEASURES.items()})
@@ -216,13 +216,12 @@ def measures(as_json: AsJson = False) -> None:
 
 def _seal(plan: Plan, file: Path, folder: Path) -> None:
     """Add inputs, provenance and the network to the results of a sweep, if all units have the same one."""
-    from peerpressure.files import declared_inputs
-    from peerpressure.measures import network_table
     from peerpressure.report.folder import FOLDER, MEANINGS, Study, keep_as, seal
     from peerpressure.report.run import edge_file
     from peerpressure.report.store import publish, to_csv
-    from peerpressure.scenario import scenario_from
-    from peerpressure.trajectory import contents
+    from peerpressure.scenario import network_table, scenario_from
+    from peerpressure.simulation.trajectory import contents
+    from peerpressure.support.files import declared_inputs
 
     # Relative paths between the files are preserved: they are parameters of the units, on which seeds depend.
     kept, source = keep_as(declared_inputs()), Path(file).absolute()
@@ -267,7 +266,7 @@ def _folder(place: Path) -> Path:
     if place.is_dir():
         return place
     with listing_problems():
-        from peerpressure.measures import load_sweep
+        from peerpressure.scenario import load_sweep
 
         return load_sweep(place).folder or _beside(place)
 

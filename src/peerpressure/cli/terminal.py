@@ -20,9 +20,9 @@ from pydantic import ValidationError
 from typer.core import TyperCommand, TyperOption
 
 from peerpressure.errors import FileFormatError, PeerPressureError
-from peerpressure.files import declare_input, expanded, guarding_inputs
-from peerpressure.progress import announcing
-from peerpressure.provenance import json_text
+from peerpressure.support.files import declare_input, expanded, guarding_inputs
+from peerpressure.support.progress import announcing
+from peerpressure.support.provenance import json_text
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -30,7 +30,7 @@ def warmup() -> None:
     begun = time.perf_counter()
     with progress_line() as show_stage:
         show_stage("loading")
-        from peerpressure.engine.arguments import reduce_summaries
+        from peerpressure.simulation.engine.arguments import reduce_summaries
 
         jobs = list(_jobs())
         for done, (name, job) in enumerate(jobs):
@@ -44,7 +44,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
     """Give a small run of each kind, with its name."""
     import numpy as np
 
-    from peerpressure.engine.plan import WIDTH
+    from peerpressure.simulation.engine.plan import WIDTH
 
     for dtype in (np.dtype(np.float64), np.dtype(np.float32)):
         for replicates in (1, WIDTH):
@@ -74,8 +74,8 @@ def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
 
 
 def _compile_laws(dtype: np.dtype[Any], *, wide: bool) -> None:
-    from peerpressure.engine.plan import LAW_CODES, UNIT
-    from peerpressure.engine.random import filler_of
+    from peerpressure.simulation.engine.plan import LAW_CODES, UNIT
+    from peerpressure.simulation.engine.random import filler_of
 
     for law in (*LAW_CODES.values(), UNIT):
         filler_of(law, dtype, wide=wide)
@@ -85,10 +85,10 @@ def _compile_large() -> None:
     """Compile what only large networks need: sums over threads and in blocks, generators, windows."""
     import numpy as np
 
-    from peerpressure.engine.arguments import reduce_summaries
-    from peerpressure.engine.blocking import NeighbourSums, blocks_of
     from peerpressure.networks import TemporalNetwork, barabasi_albert, joint_connectivity
     from peerpressure.networks._generators import INTERPRETED
+    from peerpressure.simulation.engine.arguments import reduce_summaries
+    from peerpressure.simulation.engine.blocking import NeighbourSums, blocks_of
 
     reduce_summaries(np.zeros((1, 1, 3)), np.int64(0), 1, np.zeros((1, 3, 1)))
     network = barabasi_albert(INTERPRETED, 1, seed=1)

@@ -27,18 +27,19 @@ from peerpressure.explorer.protocol import (
 )
 from peerpressure.explorer.sentences import exposed, spent
 from peerpressure.explorer.shapes import shape_of
-from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.privacy import exposure
-from peerpressure.progress import check_cancelled
-from peerpressure.recording import Record
 from peerpressure.recovery import METHODS, Estimate, NetworkEstimate, Observation, recover
 from peerpressure.recovery.observation import ResolvedObservation
-from peerpressure.rendering import fixed
 from peerpressure.report.run import recorded_epsilon
+from peerpressure.scenario import Experiment
 from peerpressure.scenario.scenario import Observe, Privacy
 from peerpressure.simulation import simulate
+from peerpressure.simulation.recording import Record
+from peerpressure.simulation.trajectory import SUMMARIES, Trajectory
+from peerpressure.support.progress import check_cancelled
+from peerpressure.support.text import fixed
 from peerpressure.theory import (
     LimitLaw,
     Outcome,
@@ -53,7 +54,6 @@ from peerpressure.theory import (
     regime_of,
 )
 from peerpressure.theory._forecast import forecast_work
-from peerpressure.trajectory import SUMMARIES, Trajectory
 
 Array: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = dict[str, Array]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, final
 
 from peerpressure.explorer.protocol import json_bytes
-from peerpressure.rendering import HtmlPage
+from peerpressure.support.text import HtmlPage
 
 STATIC = Path(__file__).parent / "static"
 INDEX = STATIC / "index.html"

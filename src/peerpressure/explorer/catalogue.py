@@ -15,9 +15,9 @@ from peerpressure.explorer.presets import default as first_state, presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, TEMPORAL, named
 from peerpressure.noise import LAWS
-from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
 from peerpressure.recovery import AUTO, CONTINUOUS, METHODS
 from peerpressure.schedules import SCHEDULES
+from peerpressure.support.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
 from peerpressure.version import __version__
 
 

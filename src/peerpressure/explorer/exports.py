@@ -31,15 +31,14 @@ from peerpressure.explorer.answers import (
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.protocol import FATAL, Limits, RequestError, unpack
-from peerpressure.measures import Experiment, estimates, summaries
 from peerpressure.model import Model
-from peerpressure.progress import check_cancelled
-from peerpressure.recording import Record
 from peerpressure.recovery import METHODS
 from peerpressure.report.store import to_csv
-from peerpressure.scenario import Scenario
+from peerpressure.scenario import Experiment, Scenario, estimates, summaries
 from peerpressure.simulation import simulate
-from peerpressure.trajectory import SUMMARIES, Trajectory, contents
+from peerpressure.simulation.recording import Record
+from peerpressure.simulation.trajectory import SUMMARIES, Trajectory, contents
+from peerpressure.support.progress import check_cancelled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

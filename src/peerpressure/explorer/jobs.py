@@ -16,7 +16,7 @@ from anyio import CancelScope, CapacityLimiter, create_task_group, current_time,
 from peerpressure.errors import CancelledError, message
 from peerpressure.explorer.memory import give_back
 from peerpressure.explorer.protocol import Limits, RequestError, SupersededError, TimeLimitError
-from peerpressure.progress import cancellable, check_cancelled
+from peerpressure.support.progress import cancellable, check_cancelled
 
 Client: TypeAlias = tuple[str, str]  # a tab and a route
 Result = TypeVar("Result")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.explorer.shapes import shape_of
 from peerpressure.networks import Network
-from peerpressure.progress import check_cancelled
+from peerpressure.support.progress import check_cancelled
 
 Drawing: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[np.float64]

@@ -17,17 +17,16 @@ from pydantic import ValidationError
 from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, message
 from peerpressure.explorer.layout import Drawing, drawing
 from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, plain_labels
-from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.networks.validation import Direction
-from peerpressure.progress import check_cancelled
-from peerpressure.scenario import Problem, Scenario, ScenarioError
+from peerpressure.scenario import Experiment, Problem, Scenario, ScenarioError
 from peerpressure.scenario.agents import PARTS, FromAttribute, FromColumn, values_of
 from peerpressure.scenario.loading import dotted, explain, inconsistencies
 from peerpressure.scenario.network import NetworkFileSection
 from peerpressure.scenario.system import OptimalSection
 from peerpressure.schedules import Schedule, Table
+from peerpressure.support.progress import check_cancelled
 from peerpressure.theory.tuning import pass_work
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]

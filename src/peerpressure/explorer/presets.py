@@ -11,7 +11,7 @@ from typing import Any, final
 from peerpressure.explorer.models import page_state
 from peerpressure.explorer.protocol import Limits
 from peerpressure.scenario import load_scenario
-from peerpressure.scenario.examples import PAGE, Example, examples
+from peerpressure.scenario.shipped import PAGE, Example, examples
 
 
 @final

@@ -44,13 +44,12 @@ from peerpressure.explorer.protocol import (
     plain_labels,
     unpack,
 )
-from peerpressure.measures import Experiment
-from peerpressure.rendering import HtmlPage
-from peerpressure.scenario import Scenario
+from peerpressure.scenario import Experiment, Scenario
 from peerpressure.scenario.agents import Agents
 from peerpressure.scenario.scenario import Observe, Run
+from peerpressure.simulation.trajectory import Trajectory, contents
+from peerpressure.support.text import HtmlPage
 from peerpressure.theory import moments
-from peerpressure.trajectory import Trajectory, contents
 from peerpressure.version import __version__
 
 Facts: TypeAlias = dict[str, Any]

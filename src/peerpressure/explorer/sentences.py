@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from peerpressure.privacy import Budget, Exposure
-from peerpressure.rendering import significant
+from peerpressure.support.text import significant
 
 STRONG = 5  # ε beyond which a promise of privacy is weak
 

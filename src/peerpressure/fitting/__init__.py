@@ -5,7 +5,7 @@ best, whether people respond to their neighbours, and what they think; ``respons
 they saw, and how much, from a few rounds of answers in one group or in many.
 """
 
-from peerpressure.namespaces import attach
+from peerpressure.support.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = ("LikelihoodFit", "Weight")

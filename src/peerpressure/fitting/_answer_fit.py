@@ -30,10 +30,10 @@ from peerpressure.fitting._latent_path import LatentPath, first_opinions
 from peerpressure.fitting._parameters import COORDINATES, PARAMETERS, UnknownParameter, Unknowns, unknowns
 from peerpressure.fitting._profile_intervals import ReplicateFit
 from peerpressure.model import Model
+from peerpressure.model.statespace import initial_state
+from peerpressure.model.step import Array
 from peerpressure.recovery.limits import ANSWER_LIMIT
 from peerpressure.recovery.observation import Outputs
-from peerpressure.statespace import initial_state
-from peerpressure.step import Array
 
 # Shares of the variance of outputs that are tried as measurement noise.
 _SHARES = (0.1, 0.5, 0.9)

@@ -20,9 +20,9 @@ from peerpressure.fitting._answers import Answers, Sites
 from peerpressure.fitting._joint_fit import zero_between
 from peerpressure.fitting._latent_path import LatentPath, log_density
 from peerpressure.fitting._profile_intervals import allowance
-from peerpressure.progress import check_cancelled
+from peerpressure.model.step import Array
 from peerpressure.recovery.limits import ANSWER_BYTES
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 # How far another coordinate is moved along before a search, at most.
 _DRIFT = 1.0

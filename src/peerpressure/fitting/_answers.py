@@ -33,7 +33,7 @@ from peerpressure.fitting._latent_path import (
     density_slopes,
     smoothed,
 )
-from peerpressure.step import Array
+from peerpressure.model.step import Array
 
 # Change of the log density at which expectation propagation stops, and the most rounds until then; a few suffice.
 _SETTLED, _ROUNDS = 1e-9, 200

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import replacing
 from peerpressure.fitting._compared import Verdict
 from peerpressure.fitting._integrated import Criterion, conditional_run
 from peerpressure.fitting._measured_rivals import MeasuredFit
@@ -34,11 +33,12 @@ from peerpressure.fitting._rivals import (
 )
 from peerpressure.fitting._sentences import COMMON_CAUSES, sentences_on, verdict_on
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.progress import ShouldStop, announce, cancellable, check_cancelled
 from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit
-from peerpressure.resources import few_threads
-from peerpressure.step import Array
+from peerpressure.support.files import replacing
+from peerpressure.support.progress import ShouldStop, announce, cancellable, check_cancelled
+from peerpressure.support.resources import few_threads
 
 if TYPE_CHECKING:
     import pandas as pd

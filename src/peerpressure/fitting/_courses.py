@@ -11,9 +11,9 @@ from scipy import special
 
 from peerpressure.fitting._parameters import RATE
 from peerpressure.fitting._record import LEAST_ROWS, Panel
-from peerpressure.immutable import read_only
+from peerpressure.model.step import Array
 from peerpressure.schedules import Constant, Linear, Power, Schedule
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
 
 ADAPTING = "+adaptation"
 # Rows after the first from which powers of time, and adaptation under pressure, are told from anything else.

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_fit import answer_problems, fit_answers, is_measured
 from peerpressure.fitting._joint_fit import FitDesign, ProfileLikelihood, Sample
@@ -26,8 +25,9 @@ from peerpressure.fitting._parameters import (
 )
 from peerpressure.fitting._profile_intervals import ReplicateFit, fit_replicate
 from peerpressure.model import Model, require_synchronous
-from peerpressure.parameters import checked_level
-from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.statespace import checked_system
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery.data import observations_of, refuse_model, single
 from peerpressure.recovery.digits import HARMLESS, fit_note, spacing_of, spoils
@@ -35,10 +35,10 @@ from peerpressure.recovery.estimate import estimate_from
 from peerpressure.recovery.innovations import ObservedSteps, observed_steps
 from peerpressure.recovery.observation import Observation, Outputs, outputs_of
 from peerpressure.recovery.series import conditional_tests
-from peerpressure.resources import few_threads
 from peerpressure.schedules import Constant
-from peerpressure.statespace import checked_system
-from peerpressure.step import Array
+from peerpressure.support.parameters import checked_level
+from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.resources import few_threads
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Data

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.step import Array
+from peerpressure.model.step import Array
 
 First: TypeAlias = Literal["before", "after"]
 Codes: TypeAlias = NDArray[np.intp]

@@ -41,17 +41,17 @@ from typing import NamedTuple, final
 import numpy as np
 from scipy import linalg, optimize, special
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._record import Panel
 from peerpressure.fitting._score_bias import score_bias
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
-from peerpressure.progress import check_cancelled
-from peerpressure.resources import few_threads
 from peerpressure.schedules import Table
-from peerpressure.step import Array
-from peerpressure.trajectory import State, Trajectory
+from peerpressure.simulation.trajectory import State, Trajectory
+from peerpressure.support.progress import check_cancelled
+from peerpressure.support.resources import few_threads
 
 _LOG_TWO_PI = float(np.log(2 * np.pi))
 # Residuals below this part of the answers are rounding errors.

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._parameters import COORDINATES, Shared, Unknowns
-from peerpressure.progress import check_cancelled
+from peerpressure.model.step import Array
 from peerpressure.recovery.limits import FIT_RESPONSES
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100

@@ -23,8 +23,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.progress import check_cancelled
 
 # Numbers in the state up to which a step is one matrix.
 _WHOLE = 64

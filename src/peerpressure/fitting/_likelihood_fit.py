@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._parameters import PARAMETERS, UnknownParameter, with_values
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.recovery.estimate import Estimate
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
 
 if TYPE_CHECKING:
     import pandas
@@ -169,7 +169,7 @@ class LikelihoodFit:
         matplotlib.axes.Axes
             The axes.
         """
-        from peerpressure.drawing.results import by_agent
+        from peerpressure.plotting.results import by_agent
 
         own = self.hidden
         names = [str(label) for label in self.estimate.model.network.labels]

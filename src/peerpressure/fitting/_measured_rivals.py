@@ -22,7 +22,6 @@ from typing import final
 import numpy as np
 from scipy import special
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_search import AnswerIntervals, AnswerProblem, Climb
 from peerpressure.fitting._answers import Answers, Sites
@@ -32,10 +31,11 @@ from peerpressure.fitting._latent_path import LatentPath, Measurement, first_opi
 from peerpressure.fitting._parameters import PARAMETERS
 from peerpressure.fitting._record import Errors, Panel
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.recovery.limits import ANSWER_LIMIT
-from peerpressure.resources import few_threads
-from peerpressure.step import Array
+from peerpressure.support.resources import few_threads
 
 # Most starts of a course that are tried, and the best of all from which a search continues.
 _TRIED, _STARTS = 12, 2

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
 from peerpressure.fitting._record import Panel
-from peerpressure.immutable import read_only
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import check_cancelled
 
 _LOG_TWO_PI = float(np.log(2 * np.pi))
 # Agents from which an effect of each period explains less of the noise than it is charged for.

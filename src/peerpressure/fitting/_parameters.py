@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.statespace import discrete_model
+from peerpressure.model.step import Array
 from peerpressure.noise import AR1, Gaussian
 from peerpressure.recovery.limits import FIT_PIECES
 from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
-from peerpressure.statespace import discrete_model
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
 
 
 @final

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.step import Array
+from peerpressure.model.step import Array
 
 # Sums may be taken in any order, which lets them use whole vectors.
 _FAST = {"reassoc", "contract", "nsz"}

@@ -12,8 +12,8 @@ from scipy import stats
 from peerpressure.fitting._groups import GroupPanel
 from peerpressure.fitting._seat_placebo import Shuffles
 from peerpressure.fitting._weights import WeightFit
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.progress import check_cancelled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from peerpressure.fitting._record import Panel
-from peerpressure.immutable import read_only
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import check_cancelled
 
 # Parts of the neighbours' means that are left below this share of them are rounding errors.
 _NOTHING = 1e-10

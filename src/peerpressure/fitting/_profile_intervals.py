@@ -32,8 +32,8 @@ from peerpressure.fitting._joint_fit import (
     zero_between,
 )
 from peerpressure.fitting._parameters import COORDINATES, UnknownParameter
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
-from peerpressure.step import Array
 
 # Points between the ends of a profile at which agents' own intervals are united.
 _PATH = 25

@@ -12,10 +12,10 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.recovery.digits import comparison_note, spacing_of_rows, spoils
 from peerpressure.recovery.observation import answered
-from peerpressure.step import Array
 
 # Rows with which hidden opinions, noise and one parameter can be told apart: the given one and two more.
 LEAST_ROWS = 3

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._record import Errors, Panel, answers_on, panel
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, read_waves
 from peerpressure.recovery import Observation, read_observations
-from peerpressure.step import Array
-from peerpressure.trajectory import Trajectory
+from peerpressure.simulation.trajectory import Trajectory
 
 Graph: TypeAlias = Network | TemporalNetwork
 _STEP_ZERO = (

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, fi
 import numpy as np
 from scipy import stats
 
-from peerpressure.files import replacing
 from peerpressure.fitting._groups import GroupPanel, Neighbours
 from peerpressure.fitting._people import People
 from peerpressure.fitting._seat_placebo import Shuffles
 from peerpressure.fitting._weights import Remembered, WeightFit
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant
-from peerpressure.step import Array
+from peerpressure.support.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

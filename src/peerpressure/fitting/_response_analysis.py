@@ -13,9 +13,9 @@ from peerpressure.fitting._response import Response
 from peerpressure.fitting._seat_placebo import balance_placebo, check_permutations, seat_placebo
 from peerpressure.fitting._weights import WeightFit, fit_memories
 from peerpressure.fitting.group_reading import group_panel
-from peerpressure.progress import ShouldStop, announce, cancellable
-from peerpressure.resources import few_threads
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.progress import ShouldStop, announce, cancellable
+from peerpressure.support.resources import few_threads
 
 
 def response(

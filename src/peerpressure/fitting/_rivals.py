@@ -16,7 +16,6 @@ from typing import NamedTuple, Protocol, TypeAlias, final
 import numpy as np
 from scipy import optimize, special
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._answer_search import Climb
 from peerpressure.fitting._courses import TELLING_ROWS, Bounds, Course, ParameterTable, course_names, course_of
@@ -35,9 +34,10 @@ from peerpressure.fitting._measured_rivals import MeasuredFit, MeasuredLikelihoo
 from peerpressure.fitting._own_rivals import OWN_LAWS, OwnFit, fit_own, own_names
 from peerpressure.fitting._record import Errors, Panel
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant
-from peerpressure.step import Array
 
 _LOG_TWO_PI = float(np.log(2 * np.pi))
 # Up to so many scored rows of this many agents, the law of hidden opinions given the first row still shows in estimates

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from peerpressure.step import Array
+from peerpressure.model.step import Array
 
 
 def score_bias(

@@ -18,8 +18,8 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._groups import Codes, GroupPanel
 from peerpressure.fitting._weights import WeightFit, mean_seen
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.progress import check_cancelled
 
 NUMBERS_AT_ONCE: Final = 2_000_000  # of one array over people and shuffles
 _TINY = 1e-9

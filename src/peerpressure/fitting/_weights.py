@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy import sparse, special, stats
 
 from peerpressure.fitting._groups import Codes, GroupPanel
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.progress import check_cancelled
 
 Course: TypeAlias = Literal["none", "constant", "round"]
 

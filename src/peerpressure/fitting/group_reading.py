@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import naming
 from peerpressure.fitting._groups import Codes, First, GroupPanel, Neighbours, Shown
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.recovery import read_observations
-from peerpressure.step import Array
-from peerpressure.storage import MISSING
-from peerpressure.tables import Row, TextTable, cell_text, places_in, read_table
+from peerpressure.simulation.outputs import MISSING
+from peerpressure.support.files import naming
+from peerpressure.support.tables import Row, TextTable, cell_text, places_in, read_table
 
 Waves: TypeAlias = Network | TemporalNetwork | Sequence[Network]
 Graphs: TypeAlias = Waves | Mapping[Any, Waves]

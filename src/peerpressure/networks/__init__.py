@@ -1,6 +1,6 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
-from peerpressure.namespaces import attach
+from peerpressure.support.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = (

@@ -23,7 +23,7 @@ from peerpressure.networks.validation import (
     unknown_labels,
     validate_labels,
 )
-from peerpressure.parameters import composed, merged_forms
+from peerpressure.support.parameters import composed, merged_forms
 
 Edges = Iterable[tuple[Any, ...]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | Any
 GraphParts = tuple[Sequence[Label], list[tuple[int, int]], list[Any] | None]  # labels, ends by position, weights

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from peerpressure.errors import FileFormatError, did_you_mean, message
-from peerpressure.files import naming
 from peerpressure.networks._edge_lists import Lines
 from peerpressure.networks._network import Network
 from peerpressure.networks._readers import read_lines
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Label, network_error
+from peerpressure.support.files import naming
 
 COLUMNS = ("time", "source", "target", "", "")
 FIVE_MINUTES = 300.0

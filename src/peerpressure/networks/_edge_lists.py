@@ -11,10 +11,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.dates import is_date
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.networks.validation import Label, described_repeats
-from peerpressure.tables import INDEX, ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in, plain_name
+from peerpressure.support.dates import is_date
+from peerpressure.support.tables import (
+    INDEX,
+    ROLES as NAMES,
+    Row,
+    TextTable,
+    cell_text,
+    is_number,
+    places_in,
+    plain_name,
+)
 
 ENDS = ("source", "target")
 ROLES = (*ENDS, "weight")

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from peerpressure.dates import DateError, as_seconds, check_no_dates
 from peerpressure.errors import FileFormatError, InvalidInputError, NetworkError, first_few
 from peerpressure.networks._adjacency import (
     adjacency_from_edges,
@@ -34,6 +33,7 @@ from peerpressure.networks.validation import (
     network_error,
     validate_labels,
 )
+from peerpressure.support.dates import DateError, as_seconds, check_no_dates
 
 Times = NDArray[np.int64]
 Positions = NDArray[np.integer[Any]]

@@ -19,8 +19,8 @@ from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
 from peerpressure.networks.validation import Generator, checked_seed, network_error, number_of_agents, random_generator
-from peerpressure.parameters import Parameter, Slider
-from peerpressure.seeds import Seed
+from peerpressure.support.parameters import Parameter, Slider
+from peerpressure.support.seeds import Seed
 
 MANY = 50_000  # the largest number of agents that the explorer allows
 INITIAL = ("star", "triangle")  # graphs from which preferential attachment starts

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from peerpressure.progress import announce_compilation
+from peerpressure.support.progress import announce_compilation
 
 
 @cache

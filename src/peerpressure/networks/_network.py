@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array
 
-from peerpressure.chain import Positions, closed_classes, split_by_label
 from peerpressure.networks._adjacency import (
     Edges,
     adjacency_from_arrays,
@@ -21,6 +20,7 @@ from peerpressure.networks._adjacency import (
     labels_to_json,
     reverses,
 )
+from peerpressure.networks.chain import Positions, closed_classes, split_by_label
 from peerpressure.networks.classes import (
     camps,
     components,
@@ -42,7 +42,7 @@ from peerpressure.networks.validation import (
     position_in_range,
     unknown_labels,
 )
-from peerpressure.parameters import composed, is_labelled, values_in_order
+from peerpressure.support.parameters import composed, is_labelled, values_in_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -621,7 +621,7 @@ class Network:
         >>> len(axes.texts)
         5
         """
-        from peerpressure.drawing.results import node_link
+        from peerpressure.plotting.results import node_link
 
         given = values_in_order(values, self.labels) if is_labelled(values) else values
         shades = None if given is None else np.asarray(given, dtype=np.float64)

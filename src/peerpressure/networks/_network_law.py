@@ -11,9 +11,9 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.immutable import read_only
 from peerpressure.networks._network import Network
 from peerpressure.networks.validation import network_error
+from peerpressure.support.immutable import read_only
 
 _FACTS = ("generator", "presence", "memory", "isolation")
 _EDGES = ("law_sources", "law_targets", "law_weights")

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.files import decode_text, read_bytes
 from peerpressure.networks._edge_lists import has_end_names, parse_labels
 from peerpressure.networks.validation import Label
-from peerpressure.tables import (
+from peerpressure.support.files import decode_text, read_bytes
+from peerpressure.support.tables import (
     PARQUET,
     SEPARATORS,
     Row,

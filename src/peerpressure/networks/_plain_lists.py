@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import PeerPressureError
-from peerpressure.files import decode_text, read_bytes, require_pyarrow
 from peerpressure.networks._edge_lists import (
     ENDS,
     INTEGER,
@@ -27,9 +26,10 @@ from peerpressure.networks._edge_lists import (
     with_heading,
 )
 from peerpressure.networks.validation import Label, described_repeats
-from peerpressure.parameters import composed
-from peerpressure.resources import require_memory
-from peerpressure.tables import PARQUET, SAMPLE, Row, TextTable, cell_text, is_number, parse_table
+from peerpressure.support.files import decode_text, read_bytes, require_pyarrow
+from peerpressure.support.parameters import composed
+from peerpressure.support.resources import require_memory
+from peerpressure.support.tables import PARQUET, SAMPLE, Row, TextTable, cell_text, is_number, parse_table
 
 PLAIN_BYTES = 200_000  # from which importing pandas pays
 SAMPLE_ROWS = 1000

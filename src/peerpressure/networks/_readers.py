@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, did_you_mean, message
-from peerpressure.files import decode_text, expanded, naming, read_bytes
 from peerpressure.networks._adjacency import labels_from_json, reverses
 from peerpressure.networks._edge_lists import EVENT_ROLES, EdgeList, Lines, parse_edges, parse_labels, parse_lines
 from peerpressure.networks._network import Network
@@ -35,9 +34,10 @@ from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._unread_formats import check_other_format
 from peerpressure.networks.graph_files import GRAPHS, read_graph
 from peerpressure.networks.validation import Direction, Label, network_error, unknown_labels, validate_square
-from peerpressure.parameters import composed, find_labels
-from peerpressure.resources import require_memory
-from peerpressure.tables import PARQUET, parse_table, places_in, read_table
+from peerpressure.support.files import decode_text, expanded, naming, read_bytes
+from peerpressure.support.parameters import composed, find_labels
+from peerpressure.support.resources import require_memory
+from peerpressure.support.tables import PARQUET, parse_table, places_in, read_table
 
 TABLES = (
     ".txt",

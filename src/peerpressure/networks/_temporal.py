@@ -523,7 +523,7 @@ class TemporalNetwork:
         matplotlib.axes.Axes
             The axes.
         """
-        from peerpressure.drawing.results import counts
+        from peerpressure.plotting.results import counts
 
         steps = np.arange(1, self.span + 1)
         present = self.weights != 0

@@ -31,8 +31,8 @@ from peerpressure.networks._sampling import (
 )
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Generator, network_error, random_generator
-from peerpressure.parameters import Parameter, Slider
-from peerpressure.seeds import Seed
+from peerpressure.support.parameters import Parameter, Slider
+from peerpressure.support.seeds import Seed
 
 
 def failing_edges(

@@ -14,14 +14,14 @@ from types import MappingProxyType
 import numpy as np
 
 from peerpressure.errors import NetworkError, first_few
-from peerpressure.files import expanded, replacing, require_pyarrow
 from peerpressure.networks._adjacency import labels_to_json
 from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER, parse_labels
 from peerpressure.networks._network import Network
 from peerpressure.networks._readers import ARCHIVE, FORMATS, SEPARATORS, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Label, network_error
-from peerpressure.tables import COMMENTS
+from peerpressure.support.files import expanded, replacing, require_pyarrow
+from peerpressure.support.tables import COMMENTS
 
 Writer = Callable[[Network], bytes]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 
-from peerpressure.chain import Positions, double_cover, stationary
+from peerpressure.networks.chain import Positions, double_cover, stationary
 
 
 def components(adjacency: csr_array) -> tuple[int, NDArray[np.int32]]:

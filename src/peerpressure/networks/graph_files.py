@@ -16,11 +16,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from peerpressure.errors import FileFormatError, InvalidInputError, did_you_mean, first_few, message
-from peerpressure.files import decode_text, expanded, naming, read_bytes
 from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks.validation import Label, check_attribute, described_repeats, network_error
-from peerpressure.parameters import composed
-from peerpressure.tables import Row, TextTable, cell_text, places_in
+from peerpressure.support.files import decode_text, expanded, naming, read_bytes
+from peerpressure.support.parameters import composed
+from peerpressure.support.tables import Row, TextTable, cell_text, places_in
 
 _GEXF_13 = re.compile(rb"http://(?:www\.)?gexf\.net/1\.3(?=[\"'/])")
 _WORDS = re.compile(r'"([^"]*)"|(\S+)')

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.chain import absorbed, closed_classes, double_cover
 from peerpressure.networks._network import Network
+from peerpressure.networks.chain import absorbed, closed_classes, double_cover
 from peerpressure.networks.classes import components, left_null_vector
 
 

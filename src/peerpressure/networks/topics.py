@@ -31,7 +31,7 @@ from peerpressure.networks.validation import (
     network_error,
     validate_labels,
 )
-from peerpressure.parameters import find_labels, is_labelled, values_in_order
+from peerpressure.support.parameters import find_labels, is_labelled, values_in_order
 
 # Rows such as three times 1/3 sum to 1 up to rounding; larger differences are mistakes.
 ROUNDING = 1e-9

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
 from peerpressure.errors import NetworkError, did_you_mean, first_few, message
-from peerpressure.parameters import Parameter, Slider, composed
-from peerpressure.resources import require_memory
-from peerpressure.seeds import Seed, drawn_seed
+from peerpressure.support.parameters import Parameter, Slider, composed
+from peerpressure.support.resources import require_memory
+from peerpressure.support.seeds import Seed, drawn_seed
 
 Label = Hashable
 

@@ -16,8 +16,8 @@ import numpy as np
 from peerpressure.errors import NoiseError, did_you_mean, message
 from peerpressure.noise._base import AR1, Deviation, Frozen, Noise, Temporal, White
 from peerpressure.noise._laws import Custom, Gaussian, Laplace, NoNoise, Rademacher, StudentT, Uniform
-from peerpressure.parameters import needs_only_numbers, numbers_in_words
 from peerpressure.schedules import schedule_from_dict
+from peerpressure.support.parameters import needs_only_numbers, numbers_in_words
 
 LAWS: Mapping[str, type[Noise]] = {
     member.law: member for member in (Gaussian, Laplace, Uniform, StudentT, Rademacher, NoNoise, Custom)

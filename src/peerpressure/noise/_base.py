@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import NoiseError, message
-from peerpressure.parameters import Parameter, refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule
+from peerpressure.support.parameters import Parameter, refuse_labels
 
 # All temporal kinds are one recursion, u_t = φ u_{t−1} + √(1−φ²) z_t with independent z_t and u_1 of unit variance.
 # Each has φ as ``coefficient``; ``has_memory`` is whether u_{t−1} must be stored to draw u_t.

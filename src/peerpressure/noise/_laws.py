@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import NoiseError, message
-from peerpressure.immutable import one_line
 from peerpressure.noise._base import Deviation, Noise, Temporal
-from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules import Constant, Schedule
+from peerpressure.support.immutable import one_line
+from peerpressure.support.parameters import Parameter, Slider
 
 STD = Parameter(
     "std",

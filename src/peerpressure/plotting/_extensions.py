@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.drawing.style import (
+from peerpressure.plotting.style import (
     BELOW,
     BLUE,
     DOTTED,

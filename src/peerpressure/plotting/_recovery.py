@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy import special
 
-from peerpressure.drawing.style import (
+from peerpressure.plotting.style import (
     BLUE,
     DOTTED,
     GOLD,

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.drawing.graphs import edge_lines, layout
-from peerpressure.drawing.style import BLUE, GOLD, GREY, INK, ONE_COLUMN, RED, TEAL, TWO_COLUMNS, label, panel, styled
+from peerpressure.plotting.graphs import edge_lines, layout
+from peerpressure.plotting.style import BLUE, GOLD, GREY, INK, ONE_COLUMN, RED, TEAL, TWO_COLUMNS, label, panel, styled
 
 # Differences in BIC beyond this are drawn as bars of the same length, with their number.
 _LONGEST_BAR = 30.0

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from peerpressure.drawing.style import (
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.plotting.style import (
     BLUE,
     DOTTED,
     GREY,
@@ -33,8 +34,7 @@ from peerpressure.drawing.style import (
     styled,
     visible,
 )
-from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import replacing
+from peerpressure.support.files import replacing
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -16,8 +16,8 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.drawing.graphs import LONGEST_NAME, MOST_NAMED, Places, edge_lines, layout, name_agents
-from peerpressure.drawing.style import (
+from peerpressure.plotting.graphs import LONGEST_NAME, MOST_NAMED, Places, edge_lines, layout, name_agents
+from peerpressure.plotting.style import (
     BLUE,
     BROWN,
     DOTTED,

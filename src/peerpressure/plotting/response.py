@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.drawing.style import BLUE, DOTTED, GREY, INK, ONE_COLUMN, RED, label, styled
+from peerpressure.plotting.style import BLUE, DOTTED, GREY, INK, ONE_COLUMN, RED, label, styled
 
 _SHOWN = 4.0  # robust scales, beyond which few revisions would squeeze all others
 _MOST_DOTS = 4_000

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.drawing.style import (
+from peerpressure.plotting.style import (
     BLUE,
     DOTTED,
     GREY,

@@ -16,7 +16,8 @@ from matplotlib.colors import LogNorm, Normalize, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from peerpressure.drawing.style import (
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.plotting.style import (
     BLUE,
     INK,
     ONE_COLUMN,
@@ -34,7 +35,6 @@ from peerpressure.drawing.style import (
     styled,
     visible,
 )
-from peerpressure.errors import InvalidInputError, message
 
 SIZES = (20, 50, 80)
 _AXES = {"noise_variance": r"noise variance $\sigma_0^2$", "agents": "number of agents $|V|$"}

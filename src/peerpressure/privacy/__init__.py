@@ -7,7 +7,7 @@ A new mechanism is one class beside ``Noisy`` in ``_mechanisms``; the guarantee 
 ``PROMISES`` in ``_accounting``.
 """
 
-from peerpressure.namespaces import attach
+from peerpressure.support.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = (

@@ -14,9 +14,9 @@ from scipy import fft
 from scipy.special import erfcx, ndtr
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.model.step import Array
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.privacy._shifts import Shifts
-from peerpressure.step import Array
 
 # Gaussian differential privacy: how well two normal laws with shifted means can be distinguished.
 #

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, discrete_model
+from peerpressure.model.statespace.systems import is_invertible, shows_start
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.privacy._accounting import (
     Columns,
@@ -37,17 +39,15 @@ from peerpressure.privacy._shifts import (
     safe_factor,
     shifts_of_information,
 )
-from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import Information, information
 from peerpressure.recovery.least_squares import divide
-from peerpressure.rendering import html_table
 from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.sde.equation import FIRST_TIME
 from peerpressure.sde.moments import schedules_of
-from peerpressure.statespace import System, discrete_model
-from peerpressure.statespace.systems import is_invertible, shows_start
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.text import html_table
 from peerpressure.theory import OptimalSchedule, mode_error, optimal_schedule
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Budget:
         matplotlib.axes.Axes
             The axes.
         """
-        from peerpressure.drawing.results import by_agent
+        from peerpressure.plotting.results import by_agent
 
         names, values = [str(name) for name in self.table.index], self.numbers["epsilon"]
         axes = by_agent(ax, names, {"ε": (values, None, None)}, r"$\varepsilon$")

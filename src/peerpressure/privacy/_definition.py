@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, ModelError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, checked_system, initial_state
+from peerpressure.model.statespace.systems import shows_start
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start
-from peerpressure.propagation import step_count
 from peerpressure.recovery import Observation
-from peerpressure.statespace import System, checked_system, initial_state
-from peerpressure.statespace.systems import shows_start
+from peerpressure.support.immutable import read_only
+from peerpressure.theory.propagation import step_count
 
 Observed: TypeAlias = Sequence[Hashable] | Observation | None
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, checked_system, initial_state, transitions
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._definition import (
     Observed,
@@ -20,14 +21,13 @@ from peerpressure.privacy._definition import (
     observed_agents,
 )
 from peerpressure.privacy._shifts import require_public_start
-from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.propagation import step_count
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery.least_squares import SymmetricOperator
-from peerpressure.resources import few_threads
-from peerpressure.statespace import System, checked_system, initial_state, transitions
-from peerpressure.step import Array
-from peerpressure.trajectory import State, Trajectory
+from peerpressure.simulation.trajectory import State, Trajectory
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.resources import few_threads
+from peerpressure.theory.propagation import step_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ class Exposure:
         matplotlib.axes.Axes
             The axes.
         """
-        from peerpressure.drawing.results import by_agent
+        from peerpressure.plotting.results import by_agent
 
         bits = self.table["bits"].to_numpy(dtype=np.float64)
         observed = self.table["seen"].to_numpy(dtype=bool)

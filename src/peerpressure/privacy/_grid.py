@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Laplace, Noise
-from peerpressure.step import Array
 
 _BITS = 10  # of the grid below the noise and below Δ; with fewer, rounding costs an honest observer precision
 _DOUBT = 2.0**-40  # relative error that a modulus in doubles may have; that of SciPy and NumPy is below 2⁻⁵⁰

@@ -20,18 +20,18 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import discrete_model
+from peerpressure.model.step import Array
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._budget import definition_lines, shifts_of
 from peerpressure.privacy._definition import Definition, Observed, Unit
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step
-from peerpressure.progress import check_cancelled
-from peerpressure.propagation import Times, consensus_mode, moments, whole_times
 from peerpressure.recovery import limits
 from peerpressure.schedules import Power
-from peerpressure.statespace import discrete_model
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import check_cancelled
+from peerpressure.theory.propagation import Times, consensus_mode, moments, whole_times
 
 if TYPE_CHECKING:
     import pandas as pd

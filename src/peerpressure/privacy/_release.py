@@ -16,24 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import check_output, expanded, require_new_folder, umask
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import discrete_model
+from peerpressure.model.statespace.systems import shows_start
+from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, write_events, write_network
 from peerpressure.privacy._accounting import checked_delta, positive
 from peerpressure.privacy._budget import Budget, budget_of, calibrate
 from peerpressure.privacy._definition import Definition, Granularity, Unit
 from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
 from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start, require_unrelated_start
-from peerpressure.progress import ShouldStop
-from peerpressure.propagation import step_count
-from peerpressure.provenance import json_text
-from peerpressure.recording import Record, as_record
 from peerpressure.simulation import Progress, simulate_preferred
-from peerpressure.statespace import discrete_model
-from peerpressure.statespace.systems import shows_start
-from peerpressure.step import Array
-from peerpressure.trajectory import Trajectory
+from peerpressure.simulation.recording import Record, as_record
+from peerpressure.simulation.trajectory import Trajectory
+from peerpressure.support.files import check_output, expanded, require_new_folder, umask
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import ShouldStop
+from peerpressure.support.provenance import json_text
+from peerpressure.theory.propagation import step_count
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, retained
+from peerpressure.model.statespace.systems import shows_start
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.propagation import step_count
 from peerpressure.recovery.least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
-from peerpressure.statespace import System, retained
-from peerpressure.statespace.systems import shows_start
-from peerpressure.step import Array
+from peerpressure.theory.propagation import step_count
 
 _ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as one read from a file does
 

@@ -5,7 +5,7 @@ on any estimate, before a run is observed; ``infer_network`` estimates the netwo
 ``method(system, data, prior) -> Estimate`` and one line in ``METHODS``.
 """
 
-from peerpressure.namespaces import attach
+from peerpressure.support.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = (

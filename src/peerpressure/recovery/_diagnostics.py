@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from peerpressure.errors import ContradictionError
-from peerpressure.immutable import read_only
+from peerpressure.model.statespace import System
+from peerpressure.model.step import Array
 from peerpressure.recovery._misses import ScoreTests
 from peerpressure.recovery.digits import grid_note, undeclared_rounding
-from peerpressure.resources import few_threads
-from peerpressure.statespace import System
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.resources import few_threads
 
 if TYPE_CHECKING:
     import pandas

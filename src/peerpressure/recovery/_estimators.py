@@ -13,8 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
+from peerpressure.model.statespace import System, checked_system, retained, transitions
+from peerpressure.model.statespace.systems import is_invertible
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
-from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import limits
 from peerpressure.recovery._kalman import kalman, last_step
 from peerpressure.recovery._laws import likelihood
@@ -28,10 +30,8 @@ from peerpressure.recovery.innovations import adopted_part, check_complete, inno
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import SHARE_TOLERANCE
 from peerpressure.recovery.observation import Observation, Outputs, observed
-from peerpressure.resources import few_threads
-from peerpressure.statespace import System, checked_system, retained, transitions
-from peerpressure.statespace.systems import is_invertible
-from peerpressure.step import Array
+from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.resources import few_threads
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Data

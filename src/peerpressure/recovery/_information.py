@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.model.statespace import System, checked_system, initial_state
+from peerpressure.model.statespace.systems import is_invertible
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery.estimate import Covariance
 from peerpressure.recovery.innovations import (
@@ -28,10 +29,9 @@ from peerpressure.recovery.innovations import (
 from peerpressure.recovery.least_squares import SymmetricOperator, conjugate_gradients, identify, solve
 from peerpressure.recovery.limits import SHARE_TOLERANCE
 from peerpressure.recovery.observation import Observation, Outputs, ResolvedObservation
-from peerpressure.resources import few_threads
-from peerpressure.statespace import System, checked_system, initial_state
-from peerpressure.statespace.systems import is_invertible
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.resources import few_threads
 
 
 @final

@@ -14,12 +14,12 @@ from scipy import linalg
 
 from peerpressure.errors import ContradictionError, message
 from peerpressure.model import Model
+from peerpressure.model.statespace import System
+from peerpressure.model.step import Array
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import is_identified, separate_noise
 from peerpressure.recovery.limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
-from peerpressure.statespace import System
-from peerpressure.step import Array
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Outputs

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.immutable import read_only
+from peerpressure.model.statespace import System, Transition, initial_state, transitions
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
@@ -38,9 +39,8 @@ from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
 from peerpressure.recovery.estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
 from peerpressure.recovery.observation import Outputs, observed
-from peerpressure.resources import few_threads, require_memory
-from peerpressure.statespace import System, Transition, initial_state, transitions
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.resources import few_threads, require_memory
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Data

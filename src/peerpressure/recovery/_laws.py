@@ -12,14 +12,14 @@ from scipy import sparse
 
 from peerpressure.errors import ContradictionError, InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
-from peerpressure.progress import check_cancelled
 from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.innovations import innovations, observed_steps, own_series
 from peerpressure.recovery.observation import Outputs
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 if TYPE_CHECKING:
     pass

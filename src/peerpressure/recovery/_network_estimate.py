@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtrc, ndtri
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
+from peerpressure.model.step import Array
 from peerpressure.networks import Network
-from peerpressure.parameters import checked_level
 from peerpressure.recovery._network_likelihood import Index, Mask
 from peerpressure.recovery.digits import inference_note
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.parameters import checked_level
 
 if TYPE_CHECKING:
     import pandas

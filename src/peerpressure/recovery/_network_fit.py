@@ -10,10 +10,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.progress import check_cancelled
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery._network_likelihood import Index, Mask, ProductSums
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 # A gradient below this many standard errors of the score is 0.
 STATIONARY = 1e-7

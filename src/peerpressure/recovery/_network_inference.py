@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._network_estimate import NetworkEstimate, distrust
 from peerpressure.recovery._network_fit import (
     AgentProblem,
@@ -44,10 +44,10 @@ from peerpressure.recovery._network_likelihood import (
 from peerpressure.recovery.data import observations_of
 from peerpressure.recovery.digits import HARMLESS, has_density, spacing_of
 from peerpressure.recovery.observation import Observation, outputs_of
-from peerpressure.resources import require_memory
 from peerpressure.schedules import Schedule, as_schedule
-from peerpressure.step import Array
-from peerpressure.trajectory import Trajectory
+from peerpressure.simulation.trajectory import Trajectory
+from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.resources import require_memory
 
 if TYPE_CHECKING:
     from peerpressure.recovery.data import Record

@@ -25,9 +25,9 @@ from scipy import linalg
 from scipy.special import stdtr
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.progress import check_cancelled
+from peerpressure.model.step import Array
 from peerpressure.recovery.limits import LEAST_INFORMATION
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 Mask: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.int64]

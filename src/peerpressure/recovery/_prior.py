@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.parameters import is_labelled, values_in_order
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.parameters import is_labelled, values_in_order
 
 # Or a series, mapping or data frame by label, which have no common type.
 PerAgent: TypeAlias = float | Sequence[float] | NDArray[Any] | Any

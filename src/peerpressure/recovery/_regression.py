@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import TooLargeError, contrast, message
 from peerpressure.model import Model
-from peerpressure.propagation import forward_moments
+from peerpressure.model.statespace import (
+    InitialState,
+    ModelTransition,
+    initial_state,
+    retained,
+    transition_table,
+    transitions,
+)
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery._information_state import estimate_of, frozen_draw_count, prior_information
 from peerpressure.recovery._prior import Prior, update
@@ -33,15 +41,7 @@ from peerpressure.recovery.least_squares import (
 )
 from peerpressure.recovery.limits import BLOCK_BYTES, NEGLIGIBLE, NEGLIGIBLE_ERROR, STACKED_NUMBERS
 from peerpressure.recovery.observation import Outputs, ResolvedObservation
-from peerpressure.statespace import (
-    InitialState,
-    ModelTransition,
-    initial_state,
-    retained,
-    transition_table,
-    transitions,
-)
-from peerpressure.step import Array
+from peerpressure.theory.propagation import forward_moments
 
 OLS, WLS, SNAPSHOT = "ols", "wls", "snapshot"
 # The preconditioner has a 16th of the steps: from a hidden start at least the two that determine all opinions, and from

@@ -31,8 +31,9 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, discrete_model, initial_state, retained
+from peerpressure.model.step import Array
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
-from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery import limits
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
@@ -46,8 +47,7 @@ from peerpressure.recovery.least_squares import conjugate_gradients, innovation_
 from peerpressure.recovery.limits import CONTRADICTION, LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
 from peerpressure.recovery.observation import Observation, Outputs, observed
 from peerpressure.recovery.series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
-from peerpressure.statespace import System, discrete_model, initial_state, retained
-from peerpressure.step import Array
+from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Data

@@ -38,16 +38,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
+from peerpressure.model.statespace import System
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.progress import check_cancelled
 from peerpressure.recovery import limits
 from peerpressure.recovery._misses import Kind, Score, ScoreTests
 from peerpressure.recovery.innovations import ObservedSteps, lagged_outputs, observed_steps, own_series
 from peerpressure.recovery.least_squares import innovation_std
 from peerpressure.recovery.limits import SCORED_NUMBERS
 from peerpressure.recovery.observation import Outputs
-from peerpressure.statespace import System
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 Mask: TypeAlias = NDArray[np.bool_]
 # Redrawn residuals, and the seed that makes their law the same at every call.

@@ -22,7 +22,8 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.progress import check_cancelled
+from peerpressure.model.statespace import ModelTransition, initial_state, model_transitions, retained, transition
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.estimate import Estimate, estimate_from
@@ -35,8 +36,7 @@ from peerpressure.recovery.least_squares import (
     whiten_pair,
 )
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE
-from peerpressure.statespace import ModelTransition, initial_state, model_transitions, retained, transition
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Outputs

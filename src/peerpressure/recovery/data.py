@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure import storage
-from peerpressure.dates import is_calendar
 from peerpressure.errors import FileFormatError, InvalidInputError, message
-from peerpressure.files import naming
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, checked_system, is_system
 from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.statespace import System, checked_system, is_system
-from peerpressure.trajectory import State, Trajectory
+from peerpressure.simulation import files, outputs
+from peerpressure.simulation.trajectory import State, Trajectory
+from peerpressure.support.dates import is_calendar
+from peerpressure.support.files import naming
 
 if TYPE_CHECKING:
     import pandas
@@ -181,7 +181,7 @@ def _unlinked(labels: Iterable[Hashable]) -> Model:
     """Return a model of agents without edges, for data of which only the agents are known."""
     names = list(labels)
     if not names:
-        raise InvalidInputError(message("data must name agents", got="none", remedy=storage.LAYOUT))
+        raise InvalidInputError(message("data must name agents", got="none", remedy=outputs.LAYOUT))
     return Model(Network(sparse.csr_array((len(names), len(names))), labels=names))
 
 
@@ -191,20 +191,20 @@ def _is_from(value: object, package: str, *names: str) -> bool:
 
 
 def _from_path(path: Path, system: System | None, step: str | None, origin: object) -> tuple[Trajectory, str]:
-    path = storage.run_in(path)
-    if storage.is_run(path):
+    path = files.run_in(path)
+    if files.is_run(path):
         if step is not None or origin is not None:
             rule, got = "times of a stored run count steps already", "a step or an origin"
             raise InvalidInputError(message(rule, got=got, remedy="leave it out, or pass a table with dates"))
         return _from_run(path, system), "a stored run"
     with naming(path, "a file of outputs"):
-        frame, words = storage.read_frame(path, None if system is None else system.model, calendar=is_calendar(step))
+        frame, words = outputs.read_frame(path, None if system is None else system.model, calendar=is_calendar(step))
         run, clock = _from_frame(frame, system, step, origin)
     return run, "; ".join(filter(None, [words, clock]))
 
 
 def _from_run(path: Path, system: System | None) -> Trajectory:
-    if path.suffix.lower() in (*storage.SAVED, *storage.STORES):
+    if path.suffix.lower() in (*files.SAVED, *files.STORES):
         return Trajectory.load(path)
     return _from_netcdf(path, system)
 
@@ -247,20 +247,20 @@ def _from_frame(
     if frame.index.nlevels > 1 or frame.index.name is not None:
         # Names of an index are columns that happen to be in front.
         frame = _named_by_time(frame.index.names[0], frame.reset_index(), given)
-    elif not isinstance(frame.index, pandas.RangeIndex) and not storage.has_agents(
+    elif not isinstance(frame.index, pandas.RangeIndex) and not outputs.has_agents(
         frame, None if given is None else given.model
     ):
         # Persons beside their waves.
         beside = frame.reset_index()
-        frame = beside if storage.waves_of(beside, None if given is None else given.model) is not None else frame
-    named = storage.with_roles(frame, None if given is None else given.model, calendar=is_calendar(step))
-    system = _unlinked(storage.agents_in(named)) if given is None else given
+        frame = beside if outputs.waves_of(beside, None if given is None else given.model) is not None else frame
+    named = outputs.with_roles(frame, None if given is None else given.model, calendar=is_calendar(step))
+    system = _unlinked(outputs.agents_in(named)) if given is None else given
     model = system.model
     if "time" not in named.columns and not {"agent", "public"} <= set(named.columns):
         named = named.assign(time=_times_of(named, system))
     if system.is_continuous and step is None:
-        named = storage.multiples(named, system.step)
-    named, clock = storage.on_steps(named, step, origin)
+        named = outputs.multiples(named, system.step)
+    named, clock = outputs.on_steps(named, step, origin)
     run = Trajectory.from_dataframe(named, model)
     return replace(run, times=run.times * np.float64(system.step)) if system.is_continuous else run, clock or ""
 
@@ -268,10 +268,10 @@ def _from_frame(
 def _named_by_time(index: object, frame: pandas.DataFrame, given: System | None) -> pandas.DataFrame:
     """Return a wide frame with the name "time" in place of that of its index, unless it means something else."""
     model = None if given is None else given.model
-    if storage.waves_of(frame, model) is not None:
+    if outputs.waves_of(frame, model) is not None:
         return frame
     labels = set() if model is None else set(map(str, model.network.agents))
-    roles = set(storage.with_roles(frame, model).columns)
+    roles = set(outputs.with_roles(frame, model).columns)
     is_wide = "time" not in roles and not {"agent", "public"} <= roles
     return frame.rename(columns={index: "time"}) if is_wide and str(index) not in labels | {"replicate"} else frame
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.model.statespace import System, transitions
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.statespace import System, transitions
-from peerpressure.step import Array
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Outputs

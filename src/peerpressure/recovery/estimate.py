@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from peerpressure import stores
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.parameters import checked_level
+from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, NEGLIGIBLE_ERROR, WRONG_DIGITS
-from peerpressure.rendering import html_sketch, html_table
-from peerpressure.step import Array
-from peerpressure.trajectory import whole as whole_number
+from peerpressure.simulation import zarr_stores
+from peerpressure.simulation.trajectory import whole as whole_number
+from peerpressure.support.immutable import read_only
+from peerpressure.support.parameters import checked_level
+from peerpressure.support.text import html_sketch, html_table
 
 if TYPE_CHECKING:
     import pandas
@@ -248,7 +248,7 @@ class Estimate:
         InvalidInputError
             If the level is not strictly between 0 and 1, or there is no such replicate.
         """
-        from peerpressure.drawing.results import by_agent
+        from peerpressure.plotting.results import by_agent
 
         row = whole_number(replicate, "the position of a replicate", least=0, most=len(self.value) - 1)
         value, low, high = (np.where(self.identified, one[row], np.nan) for one in (self.value, *self.interval(level)))
@@ -397,7 +397,7 @@ def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
 
 def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs) -> Estimate:
     """Return the estimate with the error that rounding makes added to its covariance, where it matters."""
-    if stores.is_stored(data.values) and data.values.nbytes > stores.BLOCK_BYTES:
+    if zarr_stores.is_stored(data.values) and data.values.nbytes > zarr_stores.BLOCK_BYTES:
         # Copies of what is read block by block would be read in one piece.
         return estimator(data)
     # Small networks always use copies, which cost less than estimating twice.

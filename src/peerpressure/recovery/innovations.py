@@ -26,6 +26,9 @@ from scipy import sparse
 
 from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, initial_state, retained, transitions
+from peerpressure.model.statespace.systems import is_invertible, shows_start
+from peerpressure.model.step import Array, Update, product
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery import limits
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
@@ -47,9 +50,6 @@ from peerpressure.recovery.least_squares import (
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.recovery.observation import Outputs
 from peerpressure.schedules import Constant
-from peerpressure.statespace import System, initial_state, retained, transitions
-from peerpressure.statespace.systems import is_invertible, shows_start
-from peerpressure.step import Array, Update, product
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
 #

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from peerpressure.errors import PeerPressureError, contrast, message
+from peerpressure.model.step import Array
 from peerpressure.noise import Noise
-from peerpressure.progress import check_cancelled
 from peerpressure.recovery.limits import (
     CG_ITERATIONS,
     CG_TOLERANCE,
@@ -31,7 +31,7 @@ from peerpressure.recovery.limits import (
     SHARE_TOLERANCE,
     WRONG_DIGITS,
 )
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 # Whitening, and the best average of an agent's own series r_t = p_t x₀ + ε_t. The share p_t of x₀ in the series is 1
 # if hidden opinions are constant, and falls if they adapt.

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import one_line, read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, checked_system, discrete_model
+from peerpressure.model.step import Array
 from peerpressure.recovery.data import observations_of, refuse_model
-from peerpressure.statespace import System, checked_system, discrete_model
-from peerpressure.step import Array
-from peerpressure.stores import StoredArray
-from peerpressure.trajectory import Trajectory
+from peerpressure.simulation.trajectory import Trajectory
+from peerpressure.simulation.zarr_stores import StoredArray
+from peerpressure.support.immutable import one_line, read_only
 
 if TYPE_CHECKING:
     from peerpressure.recovery.data import Record

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, discrete_model
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
-from peerpressure.progress import check_cancelled
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery.innovations import observed_steps, own_series
 from peerpressure.recovery.least_squares import innovation_std
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.recovery.observation import Outputs
-from peerpressure.statespace import System, discrete_model
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 
 # Rounding errors of a residual above this part of its noise would be tested instead of the noise.
 _LOST = 0.1

@@ -16,8 +16,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from peerpressure.errors import PeerPressureError, message
-from peerpressure.progress import deaf_children
 from peerpressure.report.html import Image
+from peerpressure.support.progress import deaf_children
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,8 +49,8 @@ Submit: TypeAlias = Callable[[Order], Callable[[], Drawing]]
 def draw(order: Order) -> Drawing:
     """Return the drawing of a figure."""
     # Imported here because only a process that draws should load Matplotlib.
-    from peerpressure.drawing.style import render
     from peerpressure.plotting import network, run
+    from peerpressure.plotting.style import render
     from peerpressure.report.pictures import image, settled
 
     functions: dict[str, Callable[..., Figure]] = {

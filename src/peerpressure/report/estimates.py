@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, final
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.provenance import json_text
 from peerpressure.report.html import Column, Form, HtmlTable, Image, table, templates
 from peerpressure.report.store import from_csv, to_csv
+from peerpressure.support.provenance import json_text
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, final
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.files import declare_output, relative_path, replacing, umask
-from peerpressure.measures import no_place
-from peerpressure.provenance import (
+from peerpressure.report.store import Content, publish
+from peerpressure.scenario import no_place
+from peerpressure.support.files import declare_output, relative_path, replacing, umask
+from peerpressure.support.provenance import (
     MAX_COPY,
     SCHEMA_VERSION,
     current_invocation,
@@ -29,7 +30,6 @@ from peerpressure.provenance import (
     sha256_of,
     versions,
 )
-from peerpressure.report.store import Content, publish
 from peerpressure.version import __version__
 
 PROVENANCE: Final = "provenance.json"

@@ -10,7 +10,7 @@ from typing import Final
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from peerpressure.drawing.style import ONE_COLUMN, render, styled
+from peerpressure.plotting.style import ONE_COLUMN, render, styled
 from peerpressure.report.html import Image
 
 # Figures with thousands of curves are smaller, and faster to display, as raster images.

@@ -15,22 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError
-from peerpressure.files import declared_inputs, same_file
-from peerpressure.measures import Experiment, states
-from peerpressure.measures.experiment import agent_columns, tables_of
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.privacy import Budget
-from peerpressure.provenance import json_text, sha256_of
-from peerpressure.rendering import with_deviation
 from peerpressure.report.drawing import Drawing, Order, Submit, here
 from peerpressure.report.estimates import Picture
 from peerpressure.report.folder import FOLDER, SCENARIO, FolderProvenance, Study, keep_as, read_provenance
 from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, to_csv, write_csv
-from peerpressure.scenario import Scenario, load_scenario
+from peerpressure.scenario import Experiment, Scenario, load_scenario, states
+from peerpressure.scenario.experiment import agent_columns, tables_of
 from peerpressure.scenario.scenario import FORMATS
+from peerpressure.simulation.trajectory import Trajectory, contents
+from peerpressure.support.files import declared_inputs, same_file
+from peerpressure.support.provenance import json_text, sha256_of
+from peerpressure.support.text import with_deviation
 from peerpressure.theory._explanation import progress_rows
-from peerpressure.trajectory import Trajectory, contents
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

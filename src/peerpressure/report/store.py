@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
-from peerpressure.files import replacing
-from peerpressure.provenance import json_text, source_hash
+from peerpressure.support.files import replacing
+from peerpressure.support.provenance import json_text, source_hash
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

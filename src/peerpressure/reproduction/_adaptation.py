@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
-from peerpressure.propagation import consensus_mode, moments
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.statespace import retained
 from peerpressure.recovery import Target, recover
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import (
@@ -27,9 +27,9 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
-from peerpressure.statespace import retained
 from peerpressure.theory import consensus_limit
 from peerpressure.theory._regime import opinion_regime
+from peerpressure.theory.propagation import consensus_mode, moments
 
 AGENTS = 60
 # Memories 1/η of about 300 and of 10 steps: longer, and shorter, than the public opinions take to agree.

@@ -14,16 +14,16 @@ from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
 from peerpressure.privacy import budget, exposure
-from peerpressure.propagation import consensus_mode, moments
-from peerpressure.recording import Record
 from peerpressure.recovery import Observation, Prior, average_precision, infer_network, information, recover
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._regression import ols_law
 from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.schedules import Linear, Power
 from peerpressure.simulation import simulate
+from peerpressure.simulation.recording import Record
+from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.theory import ideal_deviation
-from peerpressure.trajectory import Trajectory
+from peerpressure.theory.propagation import consensus_mode, moments
 
 OBSERVER_STEPS = (2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1_000)
 OBSERVED_AGENTS = 30

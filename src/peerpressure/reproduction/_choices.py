@@ -13,7 +13,6 @@ import pandas as pd
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
 from peerpressure.noise import Gaussian, NoNoise
-from peerpressure.propagation import consensus_mode, moments
 from peerpressure.recovery import information
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._beyond import observed_models
@@ -23,6 +22,7 @@ from peerpressure.reproduction._sweep import least_squares
 from peerpressure.reproduction.design import AGENTS, NOISE, SEED, agents_drawn
 from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.simulation import simulate
+from peerpressure.theory.propagation import consensus_mode, moments
 
 # Sizes and graphs of each over which a residual variance is averaged; the same draws serve every choice.
 SIZES = (20, 50, 80)

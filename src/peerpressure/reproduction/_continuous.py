@@ -10,15 +10,15 @@ import pandas as pd
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
-from peerpressure.propagation import consensus_mode
-from peerpressure.recording import Record
 from peerpressure.reproduction.design import NOISE, SEED, agents_drawn, log_spaced_times, scale_free_model, stream
 from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.sde import SDE, DensityPath, solve_density
 from peerpressure.sde.convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.simulation import simulate
+from peerpressure.simulation.recording import Record
+from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.theory import consensus_limit
-from peerpressure.trajectory import Trajectory
+from peerpressure.theory.propagation import consensus_mode
 
 PAIR_HIDDEN = (0.0, 1.0)
 # Different: v is not the midpoint, and the agents approach it on an asymmetric path.

@@ -14,8 +14,6 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, k2
 from peerpressure.noise import Gaussian, NoNoise
-from peerpressure.propagation import consensus_mode, moments
-from peerpressure.recording import Record
 from peerpressure.reproduction.design import (
     AGENTS,
     NOISE,
@@ -29,9 +27,11 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
+from peerpressure.simulation.recording import Record
+from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.theory import consensus_limit, contraction_product, ideal_deviation
 from peerpressure.theory._classification import classify
-from peerpressure.trajectory import Trajectory
+from peerpressure.theory.propagation import consensus_mode, moments
 
 STEPS = 100_000
 # 2^√t exceeds t only from t = 16 on, and the failures take some time after that.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from peerpressure.plotting import ANIMATIONS, FIGURES, render
-from peerpressure.progress import deaf_children
 from peerpressure.report.html import Image
 from peerpressure.report.pictures import image, settled
+from peerpressure.support.progress import deaf_children
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from peerpressure.progress import deaf_children
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import (
@@ -43,7 +42,8 @@ from peerpressure.reproduction._sweep import SweepComparison, shared_graph_sweep
 from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.claims import Evidence, audit, protection, verdicts, with_fast_pressure
 from peerpressure.reproduction.design import SEED, scale_free_model
-from peerpressure.resources import one_thread
+from peerpressure.support.progress import deaf_children
+from peerpressure.support.resources import one_thread
 
 # Exact laws cost more than simulated steps, and their power laws are visible well before the longest runs end.
 MOST_EXACT_STEPS = 10_000

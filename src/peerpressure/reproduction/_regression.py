@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from peerpressure.affine import coefficients
 from peerpressure.model import Model
+from peerpressure.model.affine import coefficients
+from peerpressure.model.step import Array
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
 from peerpressure.recovery import Estimate, Observation, outputs_of, recover
@@ -20,7 +21,6 @@ from peerpressure.recovery.least_squares import Solution, solve
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.simulation import simulate
-from peerpressure.step import Array
 from peerpressure.theory.two_agents import gram_inverse_limit
 
 # Bound on the states of a batch of replicates, in numbers of eight bytes: 64 MB.

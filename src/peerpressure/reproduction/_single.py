@@ -13,7 +13,6 @@ from peerpressure.errors import InvalidInputError, did_you_mean, message
 from peerpressure.model import Model
 from peerpressure.networks import k2
 from peerpressure.noise import Gaussian
-from peerpressure.parameters import Parameter
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import (
@@ -38,6 +37,7 @@ from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import SweepComparison, size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.design import AGENTS, NOISE, scale_free_model
+from peerpressure.support.parameters import Parameter
 
 Tables: TypeAlias = dict[str, pd.DataFrame]
 SHORT: Final = 5_000  # steps of a single experiment that takes any number

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import special
 
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import barabasi_albert
 from peerpressure.noise import Gaussian
 from peerpressure.reproduction import printed
@@ -27,7 +28,6 @@ from peerpressure.reproduction._regression import (
 )
 from peerpressure.reproduction.design import NORMAL_95, SEED, agents_drawn
 from peerpressure.reproduction.printed import TERMS, PrintedTerm
-from peerpressure.step import Array
 from peerpressure.sweep import Plan, collect, run_sweep
 
 # An import path rather than a function, because the processes of a sweep look it up by name.

@@ -24,7 +24,6 @@ from peerpressure.networks import (
     watts_strogatz,
 )
 from peerpressure.noise import Gaussian
-from peerpressure.propagation import consensus_mode, moments
 from peerpressure.reproduction.design import (
     NOISE,
     NORMAL_95,
@@ -38,6 +37,7 @@ from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
 from peerpressure.theory import consensus_limit
 from peerpressure.theory._classification import classify
+from peerpressure.theory.propagation import consensus_mode, moments
 
 STEPS = 3_000
 # The effects of edge turnover and of the broadcaster appear sooner than groups split and reconnect.

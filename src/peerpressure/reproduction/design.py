@@ -13,9 +13,9 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
 from peerpressure.noise import Gaussian
-from peerpressure.propagation import Functional, Moments, consensus_mode, moments
 from peerpressure.reproduction import printed
 from peerpressure.schedules import Linear
+from peerpressure.theory.propagation import Functional, Moments, consensus_mode, moments
 
 AGENTS = 100
 # As wide as the hidden opinions themselves (√(1/12) = 0.29): larger noise would mask the first steps.

@@ -14,13 +14,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, contrast, did_you_mean, first_few, message
-from peerpressure.files import naming
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.networks.graph_files import GRAPHS, attribute_table, is_graph_file
 from peerpressure.networks.validation import Isolated
-from peerpressure.parameters import texts_of
 from peerpressure.scenario.section import (
     AgentLabel,
     InputFile,
@@ -37,8 +36,9 @@ from peerpressure.scenario.section import (
 )
 from peerpressure.scenario.system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
-from peerpressure.step import Array
-from peerpressure.tables import TextTable, places_in, read_table
+from peerpressure.support.files import naming
+from peerpressure.support.parameters import texts_of
+from peerpressure.support.tables import TextTable, places_in, read_table
 
 # Values of agents from columns of tables and attributes of graphs, matched with the agents by their labels.
 

@@ -14,7 +14,6 @@ import numpy as np
 from pydantic import Tag, ValidationError
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, first_few, message
-from peerpressure.files import expanded
 from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
@@ -24,6 +23,7 @@ from peerpressure.scenario.network import ContactsSection, EventsSection, Networ
 from peerpressure.scenario.scenario import Scenario
 from peerpressure.scenario.section import Section, as_labels, read_text, unknown_name
 from peerpressure.scenario.system import OptimalSection, ScheduleSection
+from peerpressure.support.files import expanded
 from peerpressure.theory.tuning import check_optimum
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
 
-from peerpressure.dates import is_calendar, origin_seconds, seconds_in
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.model.statespace import System
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
 from peerpressure.noise import LAWS
-from peerpressure.recording import Record, as_record
 from peerpressure.recovery import AUTO, METHODS, NetworkEstimate, Observation, Prior, infer_network
 from peerpressure.scenario.agents import Agents, adaptation_of, agent_values, draw_words
 from peerpressure.scenario.network import NetworkFileSection, NetworkSection, StaticNetworkSection
@@ -47,8 +46,9 @@ from peerpressure.scenario.system import (
     derived_schedule,
 )
 from peerpressure.schedules import SCHEDULES, Linear, Schedule
-from peerpressure.statespace import System
-from peerpressure.trajectory import Trajectory
+from peerpressure.simulation.recording import Record, as_record
+from peerpressure.simulation.trajectory import Trajectory
+from peerpressure.support.dates import is_calendar, origin_seconds, seconds_in
 
 # The schema is generated from the sections and shipped as a file, so editors need not run Python.
 FILE = "scenario.schema.json"
@@ -526,7 +526,7 @@ def shipped_schema() -> str:
     >>> shipped_schema() == schema_text()
     True
     """
-    return (files("peerpressure") / FILE).read_text(encoding="utf-8")
+    return (files("peerpressure.scenario") / FILE).read_text(encoding="utf-8")
 
 
 def starter_text() -> str:

@@ -29,9 +29,9 @@ from pydantic import (
 )
 
 from peerpressure.errors import FileFormatError, InvalidInputError, message
-from peerpressure.files import declare_input, expanded, relative_path
 from peerpressure.networks import GENERATORS
-from peerpressure.parameters import Kind, Parameter, with_defaults
+from peerpressure.support.files import declare_input, expanded, relative_path
+from peerpressure.support.parameters import Kind, Parameter, with_defaults
 
 
 class Section(BaseModel):

@@ -10,9 +10,9 @@ from typing import Any
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED
-from peerpressure.parameters import needs_only_numbers, numbers_in_words
 from peerpressure.scenario.system import DERIVED
 from peerpressure.schedules import SCHEDULES
+from peerpressure.support.parameters import needs_only_numbers, numbers_in_words
 
 
 def network_section(words: str) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
 from peerpressure.model import Model
+from peerpressure.model.statespace import System
 from peerpressure.noise import LAWS, Noise, noise_from_dict, noise_in_words
-from peerpressure.parameters import summary
 from peerpressure.scenario.section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
 from peerpressure.schedules import SCHEDULES, Schedule, schedule_from_dict
 from peerpressure.sde import SDE, Method
-from peerpressure.statespace import System
+from peerpressure.support.parameters import summary
 from peerpressure.theory import optimal_schedule
 from peerpressure.theory.tuning import tuned_line
 

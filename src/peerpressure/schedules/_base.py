@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ScheduleError, message
-from peerpressure.parameters import Parameter
+from peerpressure.support.parameters import Parameter
 
 if TYPE_CHECKING:
     from peerpressure.schedules._growth import Growth

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ScheduleError, contrast, message
-from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth
 from peerpressure.schedules.envelopes import Envelope, decided
+from peerpressure.support.parameters import Parameter, Slider
 
 _SCALE = Parameter("scale", "real", "scale", "factor in front", above=0, slider=Slider(0.001, 100.0, 0.001, log=True))
 

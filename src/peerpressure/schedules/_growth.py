@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from peerpressure.formula import Expression
-from peerpressure.immutable import one_line
 from peerpressure.schedules.envelopes import Envelope, Sum, decided, envelope_of
+from peerpressure.support.formula import Expression
+from peerpressure.support.immutable import one_line
 
 # Steps from the first on at which a formula must have a value.
 PROBED = 10_000

@@ -9,13 +9,13 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peerpressure.dates import whole_steps
 from peerpressure.errors import ScheduleError, message
-from peerpressure.formula import Expression, parse
-from peerpressure.immutable import one_line
-from peerpressure.parameters import Parameter
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth, growth_of
+from peerpressure.support.dates import whole_steps
+from peerpressure.support.formula import Expression, parse
+from peerpressure.support.immutable import one_line
+from peerpressure.support.parameters import Parameter
 
 
 @final

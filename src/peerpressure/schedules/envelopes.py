@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key, reduce
 from typing import TypeAlias, TypeVar, final
 
-from peerpressure.formula import CONSTANTS, Call, Expression, Name, Negative, Node, Number, Operation
+from peerpressure.support.formula import CONSTANTS, Call, Expression, Name, Negative, Node, Number, Operation
 
 # Iterated logarithms t, log t, …: one more than the slowest growth that is compared.
 LEVELS = 5

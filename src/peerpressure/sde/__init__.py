@@ -6,7 +6,7 @@ one step, from which ``exact_paths`` are drawn; ``TaylorScheme`` has the steps o
 converge to the equation. The modules are open to other packages.
 """
 
-from peerpressure.namespaces import attach
+from peerpressure.support.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = (

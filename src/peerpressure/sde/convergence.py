@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.model.step import Array
 from peerpressure.sde.equation import SDE
 from peerpressure.sde.euler import euler_moments, euler_step
 from peerpressure.sde.moments import checked_weights, moments_at, moments_of
-from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,8 +127,8 @@ def _coupled_paths(
     sde: SDE, until: float, reference: float, lengths: list[int], replicates: int, seed: int
 ) -> list[Array]:
     """Return final states (agents, replicates) of Euler paths whose steps are these multiples of the finest."""
-    from peerpressure.engine.narrow import draw_narrow
-    from peerpressure.engine.plan import STREAM_FRESH, draw_of
+    from peerpressure.simulation.engine.narrow import draw_narrow
+    from peerpressure.simulation.engine.plan import STREAM_FRESH, draw_of
 
     draw, drawn = draw_of(sde.noise, seed), np.zeros((replicates, sde.n))
     equations = [with_step(sde, length * reference) for length in lengths]

@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from peerpressure.adaptation import Adaptation
-from peerpressure.affine import coefficients, least_relief
-from peerpressure.dates import whole_steps
 from peerpressure.errors import AdaptationError, ModelError, ScheduleError, contrast, message
 from peerpressure.model import Model, require_synchronous
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.affine import coefficients, least_relief
+from peerpressure.model.step import Array, StateLayout, Update
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
-from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Constant, Schedule, Table
-from peerpressure.step import Array, StateLayout, Update
+from peerpressure.support.dates import whole_steps
+from peerpressure.support.progress import check_cancelled
 
 # The drift of the state z = (y, x, u) at one time, as an operator.
 #

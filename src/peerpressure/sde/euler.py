@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from peerpressure.affine import adapted
+from peerpressure.model.affine import adapted
+from peerpressure.model.step import Array
 from peerpressure.sde.equation import SDE
 from peerpressure.sde.moments import start_of
-from peerpressure.step import Array
 
 
 def euler_step(sde: SDE, k: int, state: Array, z: Array) -> Array:

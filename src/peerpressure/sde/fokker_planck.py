@@ -13,11 +13,11 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, contrast, message
-from peerpressure.immutable import read_only
+from peerpressure.model.step import Array
 from peerpressure.sde.densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde.equation import SDE
 from peerpressure.sde.moments import real_times, smooth_pieces
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
 
 # Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_continuous_lyapunov
 
-from peerpressure.adaptation import Adaptation
-from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.affine import coefficients
+from peerpressure.model.step import Array, StateLayout
 from peerpressure.networks import TemporalNetwork
-from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Constant, Schedule, Table
 from peerpressure.sde.equation import FIRST_TIME, SDE, LinearDrift, steepness
-from peerpressure.step import Array, StateLayout
+from peerpressure.support.progress import check_cancelled
 
 Rate: TypeAlias = Callable[[float, Array], Array]
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better

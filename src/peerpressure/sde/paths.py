@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.model.step import Array
 from peerpressure.sde.equation import SDE
 from peerpressure.sde.transitions import exact_transitions
-from peerpressure.step import Array
 
 if TYPE_CHECKING:
-    from peerpressure.engine.plan import RunResult
+    from peerpressure.simulation.engine.plan import RunResult
 
 
 WIDTH = 16  # replicates of a block
@@ -91,7 +91,7 @@ def exact_paths(
     >>> exact_paths(sde, 10, replicates=np.arange(3), seed=1).states.shape
     (3, 11, 2)
     """
-    from peerpressure.engine.plan import RunResult
+    from peerpressure.simulation.engine.plan import RunResult
 
     n, at = sde.n, sde.layout
     kept = np.arange(start_step, start_step + steps + 1) if times is None else times
@@ -135,7 +135,7 @@ class _Blocks:
     """The states of all replicates, (replicates, states), while they are stepped block by block."""
 
     def __init__(self, sde: SDE, replicates: NDArray[np.int64], seed: int) -> None:
-        from peerpressure.engine.plan import draw_of
+        from peerpressure.simulation.engine.plan import draw_of
 
         self.sde, self.state = sde, np.empty((replicates.size, sde.layout.states))
         self.draw = draw_of(sde.noise, seed)
@@ -151,7 +151,7 @@ class _Blocks:
 
     def drawn_memory(self, start_step: int) -> Array:
         """Return the first memory of correlated noise, from the draws with which the engine starts as well."""
-        from peerpressure.engine.plan import STREAM_FROZEN
+        from peerpressure.simulation.engine.plan import STREAM_FROZEN
 
         step, memory = 0 if self.sde.noise.is_frozen else start_step, np.empty((self.lanes.size, self.sde.n))
         for block, rows in self.blocks:
@@ -160,7 +160,7 @@ class _Blocks:
 
     def advance(self, step: int, matrix: Array, shift: Array, root: Array) -> None:
         """Take every replicate through one step z ← F z + c + R w."""
-        from peerpressure.engine.plan import STREAM_FRESH
+        from peerpressure.simulation.engine.plan import STREAM_FRESH
 
         size = self.state.shape[1]
         for block, rows in self.blocks:
@@ -172,7 +172,7 @@ class _Blocks:
             self.state[rows] = moved[:, self.lanes[rows]].T
 
     def _drawn(self, step: int, block: int, stream: int, size: int) -> Array:
-        from peerpressure.engine.narrow import draw_narrow
+        from peerpressure.simulation.engine.narrow import draw_narrow
 
         drawn = np.zeros((WIDTH, size))
         # The draws of all columns, also of those that are not used, for the price of one call.

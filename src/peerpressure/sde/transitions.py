@@ -26,17 +26,17 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
-from peerpressure.progress import check_cancelled
-from peerpressure.resources import require_memory
+from peerpressure.model.affine import coefficients
+from peerpressure.model.step import Array, StateLayout
 from peerpressure.sde.equation import FIRST_TIME, SDE
 from peerpressure.sde.moments import first_noise, real_times, smooth_pieces
-from peerpressure.step import Array, StateLayout
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import check_cancelled
+from peerpressure.support.resources import require_memory
 
 if TYPE_CHECKING:
-    from peerpressure.engine.taylor import Part
+    from peerpressure.simulation.engine.taylor import Part
 
 
 ROUGHNESS = 1e-12  # error of a polynomial over a whole step, as a share of the coefficient that it stands for
@@ -589,7 +589,7 @@ def _panels(sde: SDE, begin: float, end: float, ratios: Array) -> Panels:
 
 def _part(sde: SDE, panels: Panels, terms: int) -> Part:
     """Return the coefficients of the series for all agents."""
-    from peerpressure.engine.taylor import Part, integrals
+    from peerpressure.simulation.engine.taylor import Part, integrals
 
     n, length, degrees = sde.n, panels.end - panels.begin, sde.network.degrees
     gains, squares = np.zeros((terms, n)), np.zeros((terms + 1, n))

@@ -4,7 +4,7 @@ Make a ``Plan``, run it with ``run_sweep`` in a folder, on this machine or on a 
 ``collect`` the table. A sweep may be killed at any moment and run again.
 """
 
-from peerpressure.namespaces import attach
+from peerpressure.support.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = (

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, final
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.files import expanded, replacing, table_format
-from peerpressure.provenance import SCHEMA_VERSION
+from peerpressure.support.files import expanded, replacing, table_format
+from peerpressure.support.provenance import SCHEMA_VERSION
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
     Ledger,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import declare_output, expanded
-from peerpressure.progress import reporter
+from peerpressure.support.files import declare_output, expanded
+from peerpressure.support.progress import reporter
 from peerpressure.sweep._ledger import (
     LEDGER,
     LOCK,
@@ -245,7 +245,7 @@ def _other(folder: Path, got: str, undo: str = "") -> str:
 
 def _checked_workers(workers: int | None, dask: str | None) -> int:
     if workers is None:
-        from peerpressure.resources import available_cores
+        from peerpressure.support.resources import available_cores
 
         # Cores that this process may use, which containers and batch systems restrict.
         return available_cores()

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, final
 
 from peerpressure.errors import message
-from peerpressure.progress import announce
+from peerpressure.support.progress import announce
 from peerpressure.sweep._ledger import SweepError, UnitOutcome, no_room
 from peerpressure.sweep._results import write_result
 from peerpressure.sweep._work import Computed, Work, compute

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any, Never
 
-from peerpressure.progress import announcing
+from peerpressure.support.progress import announcing
 from peerpressure.sweep._results import write_result
 from peerpressure.sweep._work import Computed, compute
 from peerpressure.sweep.plan import Unit

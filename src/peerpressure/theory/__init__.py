@@ -1,6 +1,6 @@
 """Behaviour of a model without simulation: outcome, rates, limits, exact moments and forecasts."""
 
-from peerpressure.namespaces import attach
+from peerpressure.support.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = (

@@ -22,15 +22,6 @@ from ._forgetting import (
 )
 from ._limit_law import Kind as Kind, LimitLaw as LimitLaw
 from ._limits import ConsensusLimit as ConsensusLimit, Phases as Phases
-from ._moments import (
-    Functional as Functional,
-    Moments as Moments,
-    agent as agent,
-    consensus_mode as consensus_mode,
-    difference as difference,
-    mean as mean,
-    moments as moments,
-)
 from ._rates import (
     Law as Law,
     Rate as Rate,
@@ -45,4 +36,13 @@ from ._regime import Regime as Regime, regime_of as regime_of
 from ._stationary import fixed_point as fixed_point
 from ._structure import Component as Component
 from ._verdict import Connectivity as Connectivity, HiddenOutcome as HiddenOutcome, Verdict as Verdict
+from .propagation import (
+    Functional as Functional,
+    Moments as Moments,
+    agent as agent,
+    consensus_mode as consensus_mode,
+    difference as difference,
+    mean as mean,
+    moments as moments,
+)
 from .tuning import Alternative as Alternative, OptimalSchedule as OptimalSchedule, optimal_schedule as optimal_schedule

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import one_line
 from peerpressure.model import Model, require_synchronous
+from peerpressure.model.statespace import System, checked_system
+from peerpressure.model.step import Array
 from peerpressure.noise import NoNoise
-from peerpressure.parameters import Parameter
-from peerpressure.propagation import LARGEST_COVARIANCE, Functionals, consensus_mode, moments, step_count
 from peerpressure.schedules import Constant, Formula, Linear, Schedule, Table
 from peerpressure.simulation import simulate
-from peerpressure.statespace import System, checked_system
-from peerpressure.step import Array
+from peerpressure.simulation.trajectory import Trajectory
+from peerpressure.support.immutable import one_line
+from peerpressure.support.parameters import Parameter
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import resolve_departure
 from peerpressure.theory._forecast import Forecast, is_sampled, law_after, mode_error
@@ -29,6 +29,7 @@ from peerpressure.theory._rates import with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import NoiselessLimit, structure_of
+from peerpressure.theory.propagation import LARGEST_COVARIANCE, Functionals, consensus_mode, moments, step_count
 from peerpressure.theory.tuning import (
     HorizonDistance,
     best_averaging,
@@ -39,7 +40,6 @@ from peerpressure.theory.tuning import (
     spread_agents,
     tuned_line,
 )
-from peerpressure.trajectory import Trajectory
 
 # Schedules that would bring the agents closer to v by a given step, judged by the exact forecast under each.
 

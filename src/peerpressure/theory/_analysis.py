@@ -14,9 +14,9 @@ from typing import final
 
 import numpy as np
 
+from peerpressure.model.statespace import System
+from peerpressure.model.step import Array
 from peerpressure.schedules import Constant
-from peerpressure.statespace import System
-from peerpressure.step import Array
 from peerpressure.theory._class_limits import by_class
 from peerpressure.theory._classification import LongRun, classify, shares_of_even_times
 from peerpressure.theory._departure import Departure, resolve_departure

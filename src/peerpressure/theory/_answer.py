@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.rendering import fixed, significant
+from peerpressure.support.text import fixed, significant
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import Kind, LimitLaw

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, kron
 
-from peerpressure.adaptation import Adaptation
-from peerpressure.chain import absorbed, closed_classes, double_cover, followed, leads_to, phases
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.networks import Network
+from peerpressure.networks.chain import absorbed, closed_classes, double_cover, followed, leads_to, phases
 from peerpressure.networks.classes import camps
-from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import resolve_departure
 from peerpressure.theory._limit_law import Kind, LimitLaw, separate_law

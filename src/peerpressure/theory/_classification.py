@@ -15,14 +15,14 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.chain import phases
-from peerpressure.dates import whole_steps
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, checked_system
+from peerpressure.model.step import Array
 from peerpressure.networks import Network
+from peerpressure.networks.chain import phases
 from peerpressure.schedules import Constant, Formula, Growth, Schedule, Table
-from peerpressure.statespace import System, checked_system
-from peerpressure.step import Array
+from peerpressure.support.dates import whole_steps
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (

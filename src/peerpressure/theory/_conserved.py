@@ -21,9 +21,9 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.progress import check_cancelled
+from peerpressure.model.step import Array
 from peerpressure.sde import SDE
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import FARTHEST, LATE_TIME, Regime, farthest

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model, require_synchronous
-from peerpressure.parameters import Parameter
-from peerpressure.propagation import adjoint_moments
-from peerpressure.statespace import System, checked_system
-from peerpressure.step import Array
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.statespace import System, checked_system
+from peerpressure.model.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.parameters import Parameter
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit, limit_of, noise_blocks_limit
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import NoiseEffect, Regime, farthest
 from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
+from peerpressure.theory.propagation import adjoint_moments
 
 if TYPE_CHECKING:
     import pandas as pd

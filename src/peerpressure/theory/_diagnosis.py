@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from peerpressure.model.statespace import System, checked_system
 from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_window
-from peerpressure.progress import ShouldStop, cancellable, check_cancelled
-from peerpressure.propagation import step_count
 from peerpressure.schedules import Formula
-from peerpressure.statespace import System, checked_system
+from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.theory._advice import advice
 from peerpressure.theory._analysis import analyse
 from peerpressure.theory._classification import LongRun, Outcome
@@ -21,6 +20,7 @@ from peerpressure.theory._outcome_reasons import chance_of, explain
 from peerpressure.theory._rates import rate_of
 from peerpressure.theory._structure import EQUAL_RTOL, has_single_closed_class
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
+from peerpressure.theory.propagation import step_count
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
 _LARGEST_SOLVE = 5_000

@@ -6,8 +6,8 @@ import math
 import textwrap
 from typing import TypeAlias
 
-from peerpressure.rendering import rounded, shown_digit, with_deviation
 from peerpressure.schedules import Linear, Table
+from peerpressure.support.text import rounded, shown_digit, with_deviation
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._forecast import Forecast, Settling

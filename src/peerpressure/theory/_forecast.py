@@ -9,19 +9,19 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from peerpressure.immutable import one_line, read_only
 from peerpressure.model import Model
-from peerpressure.parameters import Parameter
-from peerpressure.progress import ShouldStop, cancellable, check_cancelled
-from peerpressure.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
-from peerpressure.propagation.dense_steps import dense_steps, is_small
+from peerpressure.model.statespace import System, checked_system, initial_state
+from peerpressure.model.statespace.dense_steps import dense_steps, is_small
+from peerpressure.model.statespace.systems import averaged_transitions
+from peerpressure.model.step import Array
 from peerpressure.sde import SDE
 from peerpressure.sde.moments import NEGLIGIBLE, DriftAt, Rate, integrate, start_of, state_path
 from peerpressure.simulation import simulate
-from peerpressure.statespace import System, checked_system, initial_state
-from peerpressure.statespace.systems import averaged_transitions
-from peerpressure.step import Array
+from peerpressure.support.immutable import one_line, read_only
+from peerpressure.support.parameters import Parameter
+from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.theory._reasons import Reason, ReasonCode
+from peerpressure.theory.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 
 # Settling times: the steps from which on agents are close to each other, and to v.
 
@@ -568,7 +568,7 @@ def _sampled(model: System, steps: int, mode: _Centre, watch: SettlingWatch | No
     agents it hardly varies, unless a few of them drive the others.
     """
     # Imported here, because numba is slow to import and smaller networks do without.
-    from peerpressure.engine.passes import StepSums, forecast_pass
+    from peerpressure.simulation.engine.passes import StepSums, forecast_pass
 
     n, own = model.n, model.model
     targets = np.broadcast_to(own.target, (n,)).astype(np.float64)

@@ -12,16 +12,16 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigs
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.progress import check_cancelled
-from peerpressure.propagation import step_count, whole_times
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.statespace import discrete_model
+from peerpressure.model.step import Array, Update
 from peerpressure.schedules import Table
-from peerpressure.statespace import discrete_model
-from peerpressure.step import Array, Update
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._regime import farthest_reading
+from peerpressure.theory.propagation import step_count, whole_times
 
 # Contraction: the factor by which one step, or all steps so far, shrink the distance between two states.
 

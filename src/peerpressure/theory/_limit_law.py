@@ -11,8 +11,8 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.immutable import read_only
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.immutable import read_only
 
 
 class Kind(Enum):

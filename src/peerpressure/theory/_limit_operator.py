@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from scipy.linalg import expm, solve_discrete_lyapunov
 from scipy.sparse import csr_array
 
-from peerpressure.chain import closed_classes, double_cover, phases
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.networks.chain import closed_classes, double_cover, phases
+from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._limit_law import Kind, LimitLaw
 from peerpressure.theory._reasons import ReasonCode

@@ -16,16 +16,16 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.immutable import one_line, read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import System, initial_state
+from peerpressure.model.step import Array
 from peerpressure.noise import NoNoise
-from peerpressure.progress import check_cancelled
-from peerpressure.propagation import adjoint_moments, forward_moments, mean_after
 from peerpressure.sde import SDE
 from peerpressure.sde.moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
-from peerpressure.statespace import System, initial_state
-from peerpressure.step import Array
+from peerpressure.simulation.trajectory import State
+from peerpressure.support.immutable import one_line, read_only
+from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
@@ -39,7 +39,7 @@ from peerpressure.theory._regime import (
     noise_outgrows_averaging,
 )
 from peerpressure.theory._structure import Component, NoiselessLimit
-from peerpressure.trajectory import State
+from peerpressure.theory.propagation import adjoint_moments, forward_moments, mean_after
 
 # Multiplications that a consensus limit is worth, some seconds; what a step costs in any case, by the adjoint and in
 # the engine, and a unit of continuous time, which takes a few dozen evaluations.

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 
 from peerpressure.networks import NetworkLaw
-from peerpressure.rendering import shown_digit
 from peerpressure.schedules import Table
+from peerpressure.support.text import shown_digit
 from peerpressure.theory._analysis import NAMED, Analysis, Source, stationary_states
 from peerpressure.theory._answer import CHANCES, chance_words
 from peerpressure.theory._class_limits import too_many_classes

@@ -27,17 +27,17 @@ from typing import Any, final
 import numpy as np
 
 from peerpressure.errors import ModelError, message
-from peerpressure.immutable import one_line
 from peerpressure.model import Model, require_synchronous
+from peerpressure.model.statespace import System, checked_system, discrete_model
+from peerpressure.model.step import Array
 from peerpressure.noise import NoNoise
-from peerpressure.propagation import consensus_mode, moments, step_count
 from peerpressure.schedules import Linear, Power, Schedule
-from peerpressure.statespace import System, checked_system, discrete_model
-from peerpressure.step import Array
+from peerpressure.support.immutable import one_line
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
 from peerpressure.theory._regime import Regime
 from peerpressure.theory._stationary import balanced_solver, directed_solver
 from peerpressure.theory._structure import NoiselessLimit
+from peerpressure.theory.propagation import consensus_mode, moments, step_count
 
 
 @final

@@ -9,8 +9,8 @@ from enum import StrEnum
 from string import Formatter
 from typing import Any, TypeAlias, final
 
-from peerpressure.immutable import one_line
-from peerpressure.rendering import rounded
+from peerpressure.support.immutable import one_line
+from peerpressure.support.text import rounded
 
 
 class ReasonCode(StrEnum):

@@ -29,11 +29,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
-from peerpressure.chain import communicating_classes, phases
 from peerpressure.model import Model
+from peerpressure.model.step import Array
+from peerpressure.networks.chain import communicating_classes, phases
 from peerpressure.networks.classes import is_colouring, odd_depths
-from peerpressure.progress import check_cancelled
-from peerpressure.step import Array
+from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._regime import LATE_TIME
 
 States: TypeAlias = NDArray[np.int64]

@@ -14,8 +14,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
 from peerpressure.noise import Gaussian, Laplace, Rademacher, StudentT, Uniform
 from peerpressure.schedules import Formula, Growth, Linear, Logarithmic, Schedule, growth_of_ratio
 from peerpressure.schedules.envelopes import Envelope, UndecidedError, decided

@@ -22,17 +22,17 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, cg, splu, spsolve
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.statespace import discrete_model
+from peerpressure.model.step import Array
 from peerpressure.networks import NetworkLaw, complete
 from peerpressure.networks.limits import limit_state
-from peerpressure.progress import check_cancelled
-from peerpressure.propagation import whole_times
-from peerpressure.resources import one_thread
-from peerpressure.statespace import discrete_model
-from peerpressure.step import Array
+from peerpressure.support.immutable import read_only
+from peerpressure.support.progress import check_cancelled
+from peerpressure.support.resources import one_thread
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._regime import LATE_TIME, Regime
+from peerpressure.theory.propagation import whole_times
 
 # Fixed points of one step, y* = (S + ρL)⁻¹S x₀, and the solver for their nearly singular system.
 #

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from peerpressure.model import Model
+from peerpressure.model.statespace import System
+from peerpressure.model.step import Array
 from peerpressure.networks import NetworkLaw
 from peerpressure.sde import SDE
-from peerpressure.statespace import System
-from peerpressure.step import Array
 
 # Edges up to which all sets of those that are present are enumerated.
 MOST_EDGES = 10

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from peerpressure.chain import phases, split_by_label
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.model.step import Array
 from peerpressure.networks import NetworkLaw
-from peerpressure.step import Array
+from peerpressure.networks.chain import phases, split_by_label
+from peerpressure.support.immutable import read_only
 from peerpressure.theory._reasons import json_number
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,

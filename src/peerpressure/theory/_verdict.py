@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from peerpressure.errors import first_few
-from peerpressure.immutable import one_line, read_only
-from peerpressure.propagation import LARGEST_COVARIANCE
-from peerpressure.rendering import html_table
-from peerpressure.step import Array
+from peerpressure.model.step import Array
+from peerpressure.support.immutable import one_line, read_only
+from peerpressure.support.text import html_table
 from peerpressure.theory._advice import Advice
 from peerpressure.theory._answer import Findings, outlook, sentence
 from peerpressure.theory._classification import Outcome
@@ -38,6 +37,7 @@ from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import Law, Rate
 from peerpressure.theory._reasons import Reason, ReasonCode, json_number, paragraph
 from peerpressure.theory._structure import Component
+from peerpressure.theory.propagation import LARGEST_COVARIANCE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -401,7 +401,7 @@ class Verdict:
         >>> diagnose(Model(k2(), hidden=[0.0, 1.0])).plot().get_title(loc="left")
         'Consensus on v'
         """
-        from peerpressure.drawing.results import by_agent
+        from peerpressure.plotting.results import by_agent
 
         series = {}
         if self.forecast is not None:

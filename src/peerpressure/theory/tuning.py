@@ -26,16 +26,16 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, TooLargeError, contrast, message
 from peerpressure.model import Model, require_synchronous
+from peerpressure.model.affine import coefficients, least_relief
+from peerpressure.model.statespace import discrete_model
+from peerpressure.model.step import Array, product
 from peerpressure.noise import Noise
-from peerpressure.progress import ShouldStop, cancellable, check_cancelled
-from peerpressure.propagation import Times, step_count
 from peerpressure.schedules import Formula, Linear, Schedule, Table
-from peerpressure.statespace import discrete_model
-from peerpressure.step import Array, product
+from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.theory._structure import has_single_closed_class
+from peerpressure.theory.propagation import Times, step_count
 
 # Below this size a dense product takes less time than the call of a sparse one.
 _DENSE = 40

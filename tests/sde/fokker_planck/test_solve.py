@@ -9,10 +9,10 @@ from scipy import linalg
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
+from peerpressure.model.step import Array
 from peerpressure.sde import SDE, exact_density, fokker_planck, solve_density
 from peerpressure.sde.densities import Drift, seen_at
 from peerpressure.sde.fokker_planck import Chain, Grid, grid_around
-from peerpressure.step import Array
 from tests.builders import random_model
 
 PAIR = SDE(pp.Model(pp.networks.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.8, 1.2])))

@@ -9,7 +9,6 @@ import numpy as np
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.privacy import budget
-from peerpressure.propagation import consensus_mode, moments
 from peerpressure.reproduction.claims._evidence import (
     CONFIRMED,
     CORRECTED,
@@ -21,6 +20,7 @@ from peerpressure.reproduction.claims._evidence import (
 )
 from peerpressure.schedules import Linear
 from peerpressure.sde import SDE
+from peerpressure.theory.propagation import consensus_mode, moments
 
 # Exponents of T: a budget that grows faster than the first is unbounded, one that grows more slowly than the second is
 # bounded as far as these steps tell.

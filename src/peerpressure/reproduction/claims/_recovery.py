@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
-from peerpressure.propagation import moments
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._regression import ols_law
 from peerpressure.reproduction.claims._evidence import (
@@ -23,6 +22,7 @@ from peerpressure.reproduction.claims._evidence import (
     Verdict,
 )
 from peerpressure.theory import two_agents as closed
+from peerpressure.theory.propagation import moments
 
 # Two agents: coefficients, error variances, and the covariance of the estimates.
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Laplace, StudentT, Uniform
-from peerpressure.propagation import consensus_mode, moments
 from peerpressure.reproduction.claims._evidence import (
     CONFIRMED,
     CORRECTED,
@@ -26,6 +25,7 @@ from peerpressure.reproduction.claims._evidence import (
 from peerpressure.schedules import Formula, Schedule
 from peerpressure.simulation import simulate
 from peerpressure.theory import contraction, contraction_product, fixed_point
+from peerpressure.theory.propagation import consensus_mode, moments
 
 TIMES = (1, 10, 100)
 SECOND = 2  # the first step whose previous outputs are random

@@ -1,0 +1,348 @@
+"""Tables of outputs that were not simulated here: their columns, their times, and their agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
+from peerpressure.model import Model
+from peerpressure.simulation.waves import Waves, waves_in
+from peerpressure.support.dates import ROUNDING, DateError, calendar_steps, check_no_dates, is_date
+from peerpressure.support.parameters import composed, find_labels, texts_of
+from peerpressure.support.tables import INDEX, TextTable, cell_text, is_number, places_in, read_table
+
+if TYPE_CHECKING:
+    import pandas
+
+MISSING = frozenset(["", "na", "n/a", "nan", "null", "none"])
+LAYOUT = (
+    "use columns time, agent, public; or time and one column for each agent; or agent and one column for each wave, "
+    "called wave1, wave2 and so on"
+)
+KEYS = ("replicate", "topic", "time")  # columns that both layouts may have beside the outputs
+# Dates as numbers, such as 20240131, and Unix times are larger; so many steps take minutes.
+MOST_STEPS = 10_000_000
+STEP = (
+    "for dates and Unix times set the length of a step, for instance step = '1 day' (--step on the command line), or "
+    "'wave' to number them 1, 2, 3 in their order"
+)
+
+
+def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False) -> tuple[pandas.DataFrame, str]:
+    """Return the outputs in a file as ``Trajectory.from_dataframe`` takes them, and how the file was read.
+
+    The index of the frame has the lines. Without a model, every column that has no other role is an agent's, unless
+    there is a column of agents. Waves are numbered, unless ``calendar`` keeps their headings as times.
+    """
+    import pandas
+
+    table = read_table(path)
+    if not table.rows:
+        raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
+    table = table.headed()
+    table.check_rows()
+    known = None if model is None else texts_of(model.network.agents)
+    waves = waves_in(table.heading or (), table.column, known)
+    if waves is not None:
+        columns = {name: table.column(k) for name, k in waves.keys.items()}
+        columns |= {name: _values(table, k) for name, k in waves.columns.items()}
+        used = {*waves.keys.values(), *waves.columns.values()}
+        others = [name for k, name in enumerate(table.heading or ()) if k not in used]
+        words = table.description(waves.keys, rest=waves.description(others, calendar=calendar))
+        return waves.rows(pandas.DataFrame(columns, index=table.lines), calendar=calendar), words
+    names = _names(table, dict.fromkeys(_unnamed(table), 0) if known is None else known)
+    texts = {k for k, name in names.items() if name in ("agent", "topic")}
+    columns = {name: table.column(k) if k in texts else _values(table, k) for k, name in names.items()}
+    places = {name: k for k, name in names.items() if name in (*KEYS, "agent", "public")}
+    own = [name for k, name in names.items() if k not in places.values()]
+    rest = f"a column for each of {len(own)} agents, {first_few(map(repr, own), len(own))}" if own else None
+    return pandas.DataFrame(columns, index=table.lines), table.description(places, rest=rest)
+
+
+def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
+    """Return the role of each column in use: keys, agent and public, or the outputs of an agent."""
+    heading = table.heading or ()
+    places = table.places(KEYS, letters=True)
+    # A topic may have the name of an agent.
+    places = {role: k for role, k in places.items() if role != "topic" or heading[k] not in known}
+    if "time" not in places:
+        rule, got = "outputs must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
+        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
+    names = {k: role for role, k in places.items()}
+    rest = [k for k in range(table.width) if k not in names and not _is_index(heading[k], table.column(k))]
+    # A column that is named after an agent decides for the wide layout.
+    if any(heading[k] in known for k in rest):
+        twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
+        if twice:
+            remedy = "rename or remove one of them"
+            raise InvalidInputError(
+                message("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
+            )
+        return names | {k: heading[k] for k in rest}
+    roles = table.places(("agent", "public"), letters=True)
+    # By its name, or as the one column whose entries are all agents.
+    agents = [roles["agent"]] if "agent" in roles else [k for k in rest if set(table.column(k)) <= known.keys()]
+    agent = _only("agent", agents, heading)
+    others = [roles["public"]] if "public" in roles else [k for k in rest if k != agent]
+    return names | {agent: "agent", _only("public", others, heading): "public"}
+
+
+def _unnamed(table: TextTable) -> list[str]:
+    """Return the headings of columns that are taken for agents where no model names any: all but keys and an index."""
+    if {"agent", "public"} <= table.places(("agent", "public"), letters=True).keys():
+        return []
+    keys = table.places(KEYS, letters=True).values()
+    return [
+        name for k, name in enumerate(table.heading or ()) if k not in keys and not _is_index(name, table.column(k))
+    ]
+
+
+def _is_index(name: str, texts: Iterable[str]) -> bool:
+    """Return whether a column without a name of its own numbers the rows, as programs write it."""
+    return name.casefold() in INDEX and all(text.isdecimal() for text in texts)
+
+
+def agents_in(frame: pandas.DataFrame) -> list[Any]:
+    """Return the agents of a frame with the names of columns that this module uses, in order of first appearance."""
+    if {"agent", "public"} <= set(frame.columns):
+        return list(frame["agent"].dropna().unique())
+    return [name for name in frame.columns if name not in KEYS]
+
+
+def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
+    if len(columns) != 1:
+        got = ", ".join(repr(heading[k]) for k in columns) or f"none among {', '.join(map(repr, heading[:6]))}"
+        raise InvalidInputError(message(f"one column of outputs must be called {role}", got=got, remedy=LAYOUT))
+    return columns[0]
+
+
+def _values(table: TextTable, k: int) -> list[Any]:
+    """Return numbers where the texts are numbers, None where they are missing, and else the texts themselves."""
+    texts = table.column(k)
+    if table.has_decimal_commas(k):
+        texts = [text.replace(",", ".") if is_number(text) else text for text in texts]
+    return [float(text) if is_number(text) else None if text.casefold() in MISSING else text for text in texts]
+
+
+def with_roles(frame: pandas.DataFrame, model: Model | None, *, calendar: bool = False) -> pandas.DataFrame:
+    """Return a data frame with the names of columns that this module uses in place of other usual ones.
+
+    A row for each person becomes one for each wave, with times as in ``read_frame``, and an index of rows is left out.
+    """
+    labels = set() if model is None else set(map(str, model.network.agents))
+    waves = waves_of(frame, model)
+    if waves is not None:
+        roles = {k: role for role, k in waves.keys.items()} | {k: name for name, k in waves.columns.items()}
+        chosen = frame.iloc[:, list(roles)]
+        return waves.rows(chosen.set_axis(list(roles.values()), axis="columns"), calendar=calendar)
+    index = [k for k, name in enumerate(frame.columns) if _is_index(str(name), map(cell_text, frame.iloc[:, k]))]
+    frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k not in index]] if index else frame
+    # A column that has the name of an agent holds its outputs.
+    names = ["" if composed(str(name)) in labels else str(name) for name in frame.columns]
+    try:
+        places = places_in(names, (*KEYS, "agent", "public"), letters=True)
+    except FileFormatError as error:
+        raise InvalidInputError(str(error)) from None
+    tidy = {"agent", "public"} <= places.keys()
+    roles = {k: role for role, k in places.items() if tidy or role in KEYS}
+    return frame.set_axis([roles.get(k, name) for k, name in enumerate(frame.columns)], axis="columns")
+
+
+def has_agents(frame: pandas.DataFrame, model: Model | None) -> bool:
+    """Return whether all columns of a data frame are called as agents of a model are."""
+    return (
+        model is not None and {composed(str(name)) for name in frame.columns} <= texts_of(model.network.agents).keys()
+    )
+
+
+def waves_of(frame: pandas.DataFrame, model: Model | None) -> Waves | None:
+    """Return the waves of a data frame, or None if it has another layout."""
+    if model is not None and has_agents(frame, model):
+        return None
+    known = None if model is None else set(texts_of(model.network.agents))
+    names = [composed(str(name)) for name in frame.columns]
+    try:
+        return waves_in(names, lambda k: [composed(cell_text(value)) for value in frame.iloc[:, k].tolist()], known)
+    except FileFormatError as error:
+        raise InvalidInputError(str(error)) from None
+
+
+def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -> tuple[pandas.DataFrame, str | None]:
+    """Return the outputs with steps in place of calendar times, and how these were converted.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Outputs as ``Trajectory.from_dataframe`` takes them.
+    step : str or None
+        The length of a step, such as "1 day"; None for times that count steps.
+    origin : object, optional
+        Time of step 0; by default the first time is step 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If a time does not fall on a step, or is a date although no length of a step is given.
+    """
+    import pandas
+
+    if origin is not None and step is None:
+        raise InvalidInputError(message("an origin must come with the length of a step", got=repr(origin), remedy=STEP))
+    if "time" not in frame.columns or frame.empty:
+        return frame, None  # reported with the other columns
+    # Each distinct time is converted once. Sorted by first appearance, so an error names the first row.
+    codes, times = pandas.factorize(frame["time"].astype(object), use_na_sentinel=False)
+    if step is None:
+        dated = np.array([isinstance(time, date) or (isinstance(time, str) and is_date(time)) for time in times])
+        _check_rows(frame, dated[codes], "times must count steps", "time", STEP)
+        numbers = [time for time in times if isinstance(time, int | float | np.number)]
+        # Larger numbers are dates or Unix times in any case.
+        if numbers and not max(numbers) > MOST_STEPS:
+            check_no_dates(np.array(numbers))
+        return frame, None
+    try:
+        steps, words = calendar_steps(list(times), step, origin)
+    except DateError as error:
+        _check_rows(frame, codes == error.place, error.rule, "time", error.remedy)
+        raise
+    return frame.assign(time=steps[codes]), words
+
+
+def multiples(frame: pandas.DataFrame, step: float) -> pandas.DataFrame:
+    """Return the outputs with the number of the step in place of a real time."""
+    import pandas
+
+    # Text that is no number becomes nan, and the negated comparison below reports it like any other time.
+    steps = pandas.to_numeric(frame["time"], errors="coerce").to_numpy(dtype=np.float64) / step
+    # Times such as 0.3 at a step of 0.1 are not exact multiples in floating point.
+    off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
+    if off.size:
+        rule = f"outputs must be seen at multiples of the step {step:g}"
+        got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
+        remedy = "set the step of [time] to that of the outputs, or for dates the length of a step"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    return frame.assign(time=np.rint(steps))
+
+
+def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
+    """Return the outputs of each topic, in the order of first appearance; all by the name "" if there are none."""
+    if "topic" not in frame.columns:
+        return {"": frame}
+    missing = frame["topic"].isna() | (frame["topic"].astype(str).str.strip() == "")
+    _check_rows(frame, missing.to_numpy(), "each output must have a topic if one has", "topic", "name them all")
+    # By text, so 1 and "1" are one topic.
+    topics = frame.groupby(frame["topic"].astype(str).map(composed), sort=False)
+    return {str(topic): part.drop(columns="topic") for topic, part in topics}
+
+
+# What a frame remembers of a table with one column for each agent: how many rows it had.
+_WIDE = "peerpressure rows of a wide table"
+
+
+def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return one row for each output, with columns replicate, time, agent and public."""
+    columns = set(frame.columns)
+    if "time" not in columns or frame.empty:
+        rule = "outputs must come with a column 'time' and at least one row"
+        got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
+        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
+    keys = [name for name in KEYS if name in columns]
+    wide = not {"agent", "public"} <= columns
+    rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
+    if wide:
+        rows.attrs[_WIDE] = len(frame)
+    return rows if "replicate" in columns else rows.assign(replicate=0)
+
+
+def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
+    """Return replicates, times, agents, states and the final state in a data frame; inconsistent rows raise."""
+    own = model.network.topics
+    if own and "topic" not in frame.columns:
+        got, remedy = f"columns {', '.join(map(repr, list(frame.columns)[:6]))}", "add a column 'topic'"
+        raise InvalidInputError(message(f"outputs must name the topic, one of {list(own)}", got=got, remedy=remedy))
+    if not own and len(topics := by_topic(frame)) > 1:
+        remedy = "select one of them with frame[frame['topic'] == ...]; peerpressure recover estimates each"
+        got = first_few(map(repr, topics), len(topics))
+        raise InvalidInputError(message("a run must be about one topic", got=got, remedy=remedy))
+    rows = _tidy(frame)
+    whole = {name: _numbers(rows, name, lambda v: (v >= 0) & (v == np.floor(v))) for name in ("replicate", "time")}
+    public = _numbers(rows, "public", lambda v: ~np.isinf(v), missing=True)
+    agent = _positions(rows, model)
+    replicates, r = np.unique(whole["replicate"].astype(np.int64), return_inverse=True)
+    _check_rows(rows, whole["time"] > MOST_STEPS, f"time must be at most {MOST_STEPS:,} steps", "time", STEP)
+    times, t = np.unique(whole["time"].astype(np.int64), return_inverse=True)
+    agents, a = np.unique(agent, return_inverse=True)
+    # One number per output makes duplicates a matter of counting.
+    place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
+    _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one output at a time")
+    # Combinations without a row are missing outputs, NaN.
+    states = np.full(shape, np.nan)
+    states.flat[place] = public
+    final = np.full((replicates.size, model.n), np.nan)
+    final[:, agents] = states[:, -1]
+    return {"replicates": replicates, "times": times, "agents": agents, "states": states, "final": final}
+
+
+def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = False) -> NDArray[np.float64]:
+    """Return a column as numbers; text and illegal values raise an error that names their rows."""
+    import pandas
+
+    given = rows[name]
+    # Text becomes NaN, which ``absent`` distinguishes from outputs that are missing.
+    values = pandas.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    absent = given.isna().to_numpy()
+    text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))
+    kind = "a number" if missing else "a whole number, 0 or more"
+    _check_rows(rows, text | (~np.isnan(values) & ~legal(values)), f"{name} must be {kind}", name)
+    return np.asarray(values)
+
+
+def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
+    """Return the positions of the agents; a label may also be given as its text, as a file has it."""
+    import pandas
+
+    network, positions = model.network, np.zeros(len(rows))
+    for column, labels in {"agent": network.agents, "topic": network.topics}.items():
+        if not labels:
+            continue
+        # Each distinct name is looked up once; a missing one has the code −1, and hence no position.
+        codes, names = pandas.factorize(rows[column])
+        places = [np.nan if place is None else place for place in find_labels(names.tolist(), labels)]
+        own = np.array([*places, np.nan])[codes]
+        remedy = "correct the name, or leave the output out"
+        if column == "agent":
+            remedy = f"{remedy}; who has no ties is named by a table of agents, a matrix or a graph"
+        _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column, remedy)
+        positions = positions * len(labels) + own
+    return np.asarray(positions, dtype=np.int64)
+
+
+def _check_rows(
+    rows: pandas.DataFrame,
+    bad: NDArray[Any],
+    rule: str,
+    column: str | None = None,
+    remedy: str = "repair or remove them; leave a missing output empty",
+) -> None:
+    if not bad.any():
+        return
+    where, is_wide = np.flatnonzero(bad), _WIDE in rows.attrs
+    if is_wide:
+        # Column after column: in the order of the table they stand where their rows do.
+        where = where[np.argsort(where % rows.attrs[_WIDE], kind="stable")]
+    found = rows.iloc[where]
+    if is_wide and column == "agent":
+        names = [repr(name) for name in dict.fromkeys(found[column])]
+        got = f"column {first_few(names, len(names))}"
+    else:
+        whose = f" of agent {found['agent'].tolist()[0]}" if is_wide and column == "public" else ""
+        value = "" if column is None else f"{found[column].tolist()[0]!r}{whose} in "
+        places = [str(place) for place in dict.fromkeys(found.index)]
+        got = f"{value}row {', '.join(places[:5])}" + (f" and {len(places) - 5} more" if len(places) > 5 else "")
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
