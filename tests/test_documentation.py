@@ -306,9 +306,7 @@ def test_generated_pages_are_current() -> None:
 def dictionary() -> dict[str, list[str]]:
     page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
     parts = re.split(r"^### `(\w+)`$", page, flags=re.MULTILINE)[1:]
-    return {
-        name: re.findall(r"^- `(\w+)`:", text, re.MULTILINE) for name, text in zip(*[iter(parts)] * 2, strict=True)
-    }
+    return {name: re.findall(r"^- `(\w+)`:", text, re.MULTILINE) for name, text in zip(*[iter(parts)] * 2, strict=True)}
 
 
 def written() -> dict[str, set[str]]:
