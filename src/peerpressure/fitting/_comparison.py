@@ -67,7 +67,7 @@ def compare(
     origin: object = None,
     should_stop: ShouldStop | None = None,
 ) -> Comparison:
-    """Compare rival models of observed answers: is there peer pressure, which model fits, and what do people think?
+    """Compare rival models of observed answers: whether people respond, which model fits, and what they think.
 
     Every rival is fitted to exactly the same answers: all but the first of each agent, given the first ones. Hidden
     opinions are integrated out, and so they do not count as parameters. Rivals are ranked by Schwarz's criterion (BIC).

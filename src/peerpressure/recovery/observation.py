@@ -348,7 +348,7 @@ class Outputs:
 
 
 def outputs_of(data: Data, model: System, observation: Observation | None = None) -> Outputs:
-    """Return a run, table, array or file as checked observations of a model, which the functions of this namespace take.
+    """Return a run, table, array or file as checked observations of a model.
 
     Parameters
     ----------

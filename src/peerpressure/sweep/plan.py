@@ -88,7 +88,7 @@ class Range:
 @final
 @dataclass(frozen=True)
 class Draws:
-    """Random values of an axis, such as 20 noise levels between 0.1 and 1; they depend only on the plan's seed and its name.
+    """Random values of an axis, such as 20 noise levels; they depend only on the plan's seed and the axis's name.
 
     A larger count extends the values of a smaller one.
 
