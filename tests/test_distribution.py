@@ -22,6 +22,7 @@ NEEDED = [
     "peerpressure/scenario/examples/karate.toml",
     "peerpressure/scenario/examples/own_data/friends.csv",
     "peerpressure/explorer/static/index.html",
+    "peerpressure/explorer/static/story.html",
     "peerpressure/report/templates/report.html",
 ]
 # What a clone has that an archive of the sources needs to be tested and documented.

@@ -67,6 +67,10 @@ STEPS = {
         ),
         "Making an environment in build/lowest …",
     ),
+    "busy": Step(
+        "three runs of make test on one core that three endless loops share, which takes hours",
+        ("bash tools/busy_core.sh",),
+    ),
     "pictures": Step("pictures of the documentation", ("python docs/figures.py", "python -m docs.pictures")),
     "constraints": Step(
         "versions in constraints.txt",

@@ -237,6 +237,7 @@ WRITING: dict[str, list[str]] = {
     "rerun done --out out": ["run study.toml --out done"],
     "paper --only failure --steps 100 --out out": [],
     "explore study.toml --export out.html": [],
+    "story --out out.html": [],
 }
 
 

@@ -236,6 +236,7 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("info", "place"),
         ("simulate", "out"),
         ("explore", "export"),
+        ("story", "out"),
         ("rerun", "folder"),
         ("rerun", "out"),
         ("report", "folder"),

@@ -162,6 +162,39 @@ def test_opinions_and_parameters_are_averaged_with_intervals() -> None:
     assert parameters.loc["noise std", "low"] < 0.3 < parameters.loc["noise std", "high"]
 
 
+@pytest.mark.parametrize(("rivals", "rho"), [(["none"], 0.0), (["none", "constant"], 0.5), (["own-return"], 0.0)])
+def test_intervals_of_the_noise_cover_it(rivals: list[str], rho: float) -> None:
+    """Also where one model has all the weight: a size of noise is estimated from a finite number of answers."""
+    network, hidden, inside = graph(8), np.linspace(-1, 1, 8), 0
+    for seed in range(40):
+        rows = record(network, 16, seed, lambda t: rho, hidden=hidden)
+        low, high = (
+            pp.compare(rows, network, rivals).parameters.set_index("parameter").loc["noise std", ["low", "high"]]
+        )
+        inside += low <= 0.3 <= high
+    assert inside >= 34  # 38 of 40 on average at 95 %
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_the_weight_of_an_average_has_an_interval(gap: bool) -> None:
+    """DeGroot's weight is estimated from answers, and its pressure is no exact number."""
+    network, weight, inside = graph(8), 0.3, 0
+    A = np.asarray(network.adjacency.toarray())
+    mean = A / A.sum(axis=1, keepdims=True)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        rows = [rng.standard_normal(8)]
+        for _ in range(15):
+            rows.append((1 - weight) * rows[-1] + weight * (mean @ rows[-1]) + 0.3 * rng.standard_normal(8))
+        record = np.array(rows)
+        if gap:
+            record[5, 2] = np.nan
+        found = pp.compare(record, network, ["degroot"]).parameters.set_index("parameter")
+        low, high = found.loc["pressure, mean", ["low", "high"]]
+        inside += low <= weight / (1 - weight) / float(A.sum(axis=1).mean()) <= high
+    assert inside >= 24
+
+
 def test_the_best_of_bad_rivals_is_said_to_be_bad() -> None:
     network = graph(15)
     rows = record(network, 60, 1, lambda t: 0.4)

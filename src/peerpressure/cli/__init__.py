@@ -35,6 +35,7 @@ from peerpressure.cli import (
     response,
     run,
     simulate,
+    story,
     sweep,
     warmup,
 )
@@ -118,6 +119,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "convert": convert.convert,
     "partition": partition.partition,
     "explore": explore.explore,
+    "story": story.story,
     "paper": paper.paper,
     "warmup": warmup.warmup,
     "version": version,

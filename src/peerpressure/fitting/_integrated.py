@@ -113,6 +113,15 @@ class RecordSums:
         return float(self.log_scale + deviations - 0.5 * self.log_det)
 
 
+def noise_factors(freedom: int, count: int) -> Array:
+    """Return what σ may be, in units of its estimate: so many evenly spread quantiles, in random order.
+
+    The squares of residuals are σ² times a χ² of their degrees of freedom.
+    """
+    levels = (np.random.default_rng(1).permutation(count) + 0.5) / count
+    return np.asarray(np.sqrt(max(freedom, 1) / special.chdtri(max(freedom, 1), levels)))
+
+
 def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
     """Return the sums of a record: in closed form where it is complete, and by the Kalman filter elsewhere."""
     check_cancelled()

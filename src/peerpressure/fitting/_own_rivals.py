@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
+from peerpressure.fitting._integrated import noise_factors
 from peerpressure.fitting._record import Panel
 from peerpressure.model.step import Array
 from peerpressure.support.immutable import read_only
@@ -208,11 +209,16 @@ class OwnFit:
 
         Pressure is that by which the mean of the neighbours has this weight at the mean degree.
         """
-        scores = np.random.default_rng(0).standard_normal(_DRAWS) if self.law.responds else np.zeros(1)
+        scores = np.random.default_rng(0).standard_normal(_DRAWS)
         weight = np.clip(self.level.weight + self.level.weight_std * scores, 0.0, _ALL)
         pressure = weight / (1 - weight) / (float(self.panel.slope.mean()) or 1.0)
-        columns = [pressure, pressure, pressure, np.zeros(scores.size), self.noise_std / (1 - weight)]
-        return np.column_stack(columns), np.full(scores.size, 1 / scores.size)
+        noise = self.noise_std * noise_factors(self._freedom, _DRAWS) / (1 - weight)
+        return np.column_stack([pressure, pressure, pressure, 0 * pressure, noise]), np.full(_DRAWS, 1 / _DRAWS)
+
+    @property
+    def _freedom(self) -> int:
+        """Degrees of freedom of the noise, beside levels of single agents and what all share."""
+        return self.panel.count - self.k - (self.panel.n if self.law.level == "own" else 0)
 
 
 def fit_own(panel: Panel, name: str) -> OwnFit:

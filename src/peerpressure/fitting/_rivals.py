@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize, special
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._answer_search import Climb
+from peerpressure.fitting._answer_search import AnswerIntervals, Climb
 from peerpressure.fitting._courses import TELLING_ROWS, Bounds, Course, ParameterTable, course_names, course_of
 from peerpressure.fitting._integrated import (
     Criterion,
@@ -25,6 +25,7 @@ from peerpressure.fitting._integrated import (
     RecordSums,
     conditional_model,
     level_of,
+    noise_factors,
     own_series,
     posterior,
     sums_of,
@@ -49,6 +50,8 @@ _SEARCHES = 2
 _DRAWS = 200
 # Weight of neighbours that is searched up to, and beyond which it is at this end.
 _MOST, _ALL = 0.999, 0.998
+# Step of second differences in that weight.
+_STEP = 0.01
 # Most by which the logarithm of the likelihood may exceed that of a normal law at a draw.
 _RATIO = 1.0
 # A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
@@ -278,7 +281,11 @@ class FamilyFit:
         They are the same at every call.
         """
         points, shares = self._sample
-        return np.array([self._derived(point) for point in points]), shares
+        derived = np.array([self._derived(point) for point in points])
+        if len(derived) == 1:
+            derived, shares = np.repeat(derived, _DRAWS, axis=0), np.full(_DRAWS, 1 / _DRAWS)
+        derived[:, -1] *= noise_factors(self.sums.freedom, len(derived))
+        return derived, shares
 
     def courses(self) -> tuple[Array, Array]:
         """Return draws of the pressure at each scored row, (m, T), and their shares, (m,)."""
@@ -483,6 +490,9 @@ class AverageFit:
     k: int
     # Standard deviation of the errors of answers.
     error: float = 0.0
+    weight_std: float = 0.0
+    # The maximum of the likelihood of answers with errors.
+    top: Climb | None = field(default=None, repr=False)
 
     @property
     def bic(self) -> float:
@@ -505,13 +515,31 @@ class AverageFit:
         return np.asarray(before + self.weight * _pull(panel, panel.filled))
 
     def draws(self) -> tuple[Array, Array]:
-        """Return pressure (first, mean, last), rate, noise and errors, (1, 5 or 6), and its share.
+        """Return draws of pressure (first, mean, last), rate, noise and errors, (m, 5 or 6), and their shares.
 
         With the degree as stubbornness, pressure is b/(1 − b); here it is that of a tie at the mean degree.
         """
-        pressure = self.weight / (1 - self.weight) / (float(self.panel.slope.mean()) or 1.0)
-        errors = () if self.panel.errors is None else (self.error,)
-        return np.array([[pressure, pressure, pressure, 1.0, self.std / (1 - self.weight), *errors]]), np.ones(1)
+        scores, shares = np.random.default_rng(0).standard_normal(_DRAWS), np.full(_DRAWS, 1 / _DRAWS)
+        if self.top is None:
+            weight = np.clip(self.weight + self.weight_std * scores, 0.0, _MOST)
+            noise = self.std * noise_factors(self.panel.count - (self.weight_std > 0), _DRAWS) / (1 - weight)
+        else:
+            weight, noise = self._measured
+        pressure = weight / (1 - weight) / (float(self.panel.slope.mean()) or 1.0)
+        errors = () if self.panel.errors is None else (np.full(_DRAWS, self.error),)
+        return np.column_stack([pressure, pressure, pressure, np.ones(_DRAWS), noise, *errors]), shares
+
+    @property
+    def _measured(self) -> tuple[Array, Array]:
+        """Draws of the weight and of the noise of opinions behind answers with errors, (m,) each."""
+        assert self.top is not None
+        assert isinstance(self.top.problem, MeasuredLikelihood)
+        values, V = np.linalg.eigh(AnswerIntervals(self.top, 0.95).covariance)
+        scores = np.random.default_rng(0).standard_normal((_DRAWS, values.size))
+        points = np.clip(self.top.point + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, *self.top.bounds)
+        course = self.top.problem.course
+        rho = np.array([course.values(z[:1])[0] if course.names else 0.0 for z in points])
+        return rho / (1 + rho), np.exp(points[:, -1])
 
     @cached_property
     def model(self) -> Model:
@@ -557,6 +585,7 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
         best = 0.0 if alone or not size else float(np.clip((pull * changes).sum() / size, 0.0, _MOST))
         variance = float(np.square(changes - best * pull).mean())
         height = -0.5 * panel.count * (_LOG_TWO_PI + np.log(variance) + 1)
+        information = size / variance
     else:
 
         def fall(weight: float) -> float:
@@ -564,10 +593,15 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
 
         best = 0.0 if alone else float(optimize.minimize_scalar(fall, bounds=(0.0, _MOST), method="bounded").x)
         height, variance = _gap_average(panel, best)
+        # Within the range that is searched.
+        middle = min(max(best, _STEP), _MOST - _STEP)
+        sides = (_gap_average(panel, middle + step)[0] for step in (-_STEP, 0.0, _STEP))
+        information = -float(np.dot([1.0, -2.0, 1.0], list(sides))) / _STEP**2
+    weight_std = 0.0 if alone or information <= 0 else min(1 / np.sqrt(information), 1.0)
     # Agents who return to a level, for which a mean of neighbours also stands, have rivals of their own. In a few rows
     # these are not told from others, and the mean is charged for the parameters of such levels.
     name, k = ("walk", 1) if alone else ("degroot", 2 if panel.length >= TELLING_ROWS else panel.common_parameters + 1)
-    return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k)
+    return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k, weight_std=float(weight_std))
 
 
 def _measured_average(panel: Panel, errors: Errors, *, alone: bool) -> AverageFit:
@@ -588,7 +622,7 @@ def _measured_average(panel: Panel, errors: Errors, *, alone: bool) -> AverageFi
     noise = float(np.exp(2 * top.point[-2])) if errors.is_measured else 0.0
     error = float(np.sqrt(noise + errors.spacing**2 / 12))
     std = float(np.exp(top.point[-1])) * (1 - weight)
-    return AverageFit(name, panel, weight, std, top.height, k + errors.is_measured, error)
+    return AverageFit(name, panel, weight, std, top.height, k + errors.is_measured, error, top=top)
 
 
 def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:

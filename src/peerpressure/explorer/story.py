@@ -1,0 +1,36 @@
+"""The story: one page that explains the model by eight toys, and needs no server."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from peerpressure.explorer.bundle import STATIC, frame_of, script_of, style_of
+from peerpressure.explorer.server import PORT
+from peerpressure.networks import named
+from peerpressure.support.text import HtmlPage
+
+INDEX, ENTRY = STATIC / "story.html", STATIC / "js" / "story" / "story.js"
+
+
+def club() -> dict[str, Any]:
+    """Return who is friends with whom among the members of the story's club, as the page needs it."""
+    network = named("karate")
+    sources, targets, _ = network.edges()
+    return {"n": network.n, "edges": np.stack([sources, targets], axis=1).tolist()}
+
+
+@cache
+def page() -> HtmlPage:
+    """Return the page of the story."""
+    style, script = style_of(INDEX), script_of(ENTRY)
+    head, body = frame_of(INDEX, style, script)
+    head = head.replace("<html", f'<html data-explorer="http://127.0.0.1:{PORT}/"', 1)
+    data = json.dumps(club(), separators=(",", ":"))
+    return HtmlPage(
+        f'{head}{body}<script type="application/json" id="club">{data}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
