@@ -46,6 +46,7 @@ NOT_RUN = {
     "make ": "runs these tests, or takes minutes",
     "pre-commit install": "changes the hooks of the repository",
     "peerpressure explore": "serves until it is interrupted; tests/explorer starts it",
+    "peerpressure story": "opens a browser; tests/story writes the page",
     "peerpressure paper": "takes minutes; tests/cli/test_paper.py runs a short one",
     "export ": "sets a variable of the shell",
     "peerpressure warmup": "takes minutes; tests/cli/test_first_use.py looks at what it compiles",

@@ -68,7 +68,7 @@ def compare(
     cannot tell. A badly fitting model is reported even if it is the best.
 
     The first line tells how the table was read. Leave missing answers empty. Times count steps; dates become steps
-    with --step. At least three rows are needed.
+    with --step. For five rows or fewer, use peerpressure response.
 
     Declare scales, rounding and measurement errors with --scale, --rounding or --measurement-noise; otherwise pressure
     looks too weak. This takes about 20 seconds for 60 people in five waves, and minutes for 200.
