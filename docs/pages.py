@@ -353,6 +353,7 @@ COPIED: Mapping[str, str] = {
     "CHANGELOG.md": "changelog.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
     "SECURITY.md": "security.md",
+    "benchmarks/MACHINES.md": "machines.md",
 }
 
 
@@ -366,7 +367,7 @@ def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
 def relinked(text: str) -> str:
     """Return the text of a page in which links to files of the repository are links to the pages that copy them."""
     for file, name in COPIED.items():
-        text = text.replace(f"](../../{file})", f"]({name})")
+        text = re.sub(rf"\]\(\.\./\.\./{re.escape(file)}(#[\w-]+)?\)", rf"](../development/{name}\1)", text)
     return text
 
 

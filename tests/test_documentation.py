@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
 EXAMPLES = PACKAGE / "scenario" / "examples"
 # Copies of files of the repository, which are made when the documentation is built.
-COPIED = {f"{name}.md" for name in ("contributing", "changelog", "conduct", "security")}
+COPIED = {f"{name}.md" for name in ("contributing", "changelog", "conduct", "security", "machines")}
 DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in COPIED]
 PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
 # Whose links must lead somewhere.
