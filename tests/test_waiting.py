@@ -15,11 +15,11 @@ from tests.waiting import processor_time, run, started, wait_for_end, wait_until
 
 ASLEEP = "import time; print('asleep', flush=True); time.sleep(1000)"
 STARTS = f"""import subprocess, sys
-print(subprocess.Popen([sys.executable, '-c', {ASLEEP!r}]).pid, flush=True)
+print(subprocess.Popen([sys.executable, '-c', {ASLEEP!r}], stdout=subprocess.DEVNULL).pid, flush=True)
 input()"""
-TESTS = f"""import sys, time
+TESTS = f"""import subprocess, sys, time
 from tests.waiting import started
-with started([sys.executable, '-c', {ASLEEP!r}]) as inner:
+with started([sys.executable, '-c', {ASLEEP!r}], stdout=subprocess.DEVNULL) as inner:
     print(inner.pid, flush=True)
     time.sleep(1000)"""
 

@@ -49,7 +49,7 @@ class Case(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The exit status, the lines of the message, and the files that are there besides those of the case."""
+    """The exit status, the lines that were printed, and the files that the case did not have like this."""
 
     status: int
     lines: list[str]
@@ -94,7 +94,8 @@ def sweep(content: str, command: str = "sweep s.toml") -> Case:
 
 def option(command: str, files: Mapping[str, str | bytes] = {}, status: int = 2) -> Case:
     """Return the case of an option."""
-    return Case("files that are valid" if "a.toml" in files else "no file", command, files, status)
+    valid = any("/" not in name for name in files)
+    return Case("files that are valid" if valid else "no file", command, files, status)
 
 
 def _tables(files: Mapping[str, str | bytes]) -> Iterator[str]:
@@ -109,6 +110,9 @@ VALID = {"a.toml": "".join(f"[{name}]\n{lines}\n" for name, lines in SECTIONS.it
 SWEPT = VALID | {"s.toml": SWEEP}
 AXIS = '[[axis]]\nfield = "{}"\nvalues = {}\n'
 GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">{}</graph></graphml>'
+
+LISTED = {"edges.csv": "source,target,weight\nann,bob,2\nbob,cat,1\n"}
+ROUNDS = {"answers.csv": "person,group,question,before,after\nann,1,1,2,3\nbob,1,1,4,3\ncat,1,1,3,3\n"}
 
 CASES: Mapping[str, list[Case]] = {
     "The file itself": [
@@ -131,6 +135,10 @@ CASES: Mapping[str, list[Case]] = {
         Case("no file", "diagnose none.toml"),
         Case("no file", "recover none.toml --outputs o.csv"),
         Case("a folder", "check folder", {"folder/x.txt": ""}),
+        *(
+            Case("a.toml: text in Latin-1", f"{command} a.toml", {"a.toml": b"# caf\xe9\n"})
+            for command in ("check", "diagnose", "recover --outputs o.csv", "sweep")
+        ),
     ],
     "[network]": [
         scenario(network='generator = "ring"\nn = 6'),
@@ -318,6 +326,13 @@ CASES: Mapping[str, list[Case]] = {
         sweep(SWEEP + AXIS.format("run.steps", "[]")),
         sweep(SWEEP + AXIS.format("run.steps", "[5, 5]")),
         sweep(SWEEP + AXIS.format("run.steps", "[5, 0]")),
+        sweep(SWEEP + AXIS.format("run.steps", "[5, 5.0]")),
+        sweep(SWEEP + AXIS.format("Run Steps", "[5, 6]")),
+        sweep(SWEEP + 2 * AXIS.format("run.steps", "[5, 6]")),
+        sweep(SWEEP + '[[axis]]\nfield = "run.steps"\n'),
+        sweep(SWEEP + '[[axis]]\nfield = "run.steps"\nrange = { start = 1, stop = 9, count = 0 }\n'),
+        sweep(SWEEP + '[[axis]]\nfield = "run.steps"\nrange = { start = "one", stop = 9, count = 2 }\n'),
+        sweep('scenario = "a.toml"\n[measure]\nnames = ["spread", "verdict", "spread"]\n'),
         sweep(SWEEP + AXIS.format("run.steps", '"many"')),
         sweep(SWEEP + AXIS.format("run.seed", "{ start = 0, stop = 1, count = 1000000000 }")),
         sweep("replications = 0\n" + SWEEP),
@@ -347,12 +362,14 @@ CASES: Mapping[str, list[Case]] = {
         option("diagnose --graph karate --zealots 77"),
         option("diagnose --graph karate --hidden missing.csv"),
         option("diagnose --graph karate --hidden people.csv:age", {"people.csv": "name,opinion\nann,1\n"}),
+        option("diagnose --graph edges.csv --hidden edges.csv:target", LISTED),
         option("diagnose --graph k2 --pressure 't +'"),
         option("diagnose --graph k2 --pressure power:x"),
         option("diagnose --graph k2 --pressure optimal"),
         option("diagnose --graph k2 --noise gaussian:x"),
         option("diagnose --graph k2 --noise gaussian:-1"),
         option("diagnose --graph k2 --noise pink:1"),
+        option("diagnose --graph k2 --noise loud"),
         option("diagnose --graph k2 --adaptation 2"),
         option("diagnose --graph k2 --adaptation nan"),
         option("diagnose --graph k2 --adaptation 'a lot'"),
@@ -371,9 +388,13 @@ CASES: Mapping[str, list[Case]] = {
         option("run a.toml --out a.toml", VALID),
         option("run a.toml --out folder", VALID | {"folder/x.txt": ""}),
         option("run a.toml b.toml", VALID),
+        option("run a.toml --out=x --out y", VALID),
+        option("run a.toml --out '~nobody-of-this-name/x'", VALID),
+        scenario(output='folder = "a.toml"'),
         option("new folder", {"folder/scenario.toml": ""}),
         option("new folder --example karat"),
         option("new a.toml", VALID),
+        option("new a.toml/folder", VALID),
         option("paper --replications 1"),
         option("paper --steps 0"),
         option("paper --steps many"),
@@ -383,6 +404,7 @@ CASES: Mapping[str, list[Case]] = {
         option("paper --colour"),
         option("paper more"),
         option("paper --out a.toml", VALID),
+        option("paper --out a.toml/below", VALID),
         option("paper --out folder", {"folder/report.html": ""}),
         option("paper --only contraction --out folder", {"folder/report.html": ""}),
         option("paper --only failur"),
@@ -394,6 +416,12 @@ CASES: Mapping[str, list[Case]] = {
         option("paper --only exact_vs_sampled"),
         option("paper --set noise=1"),
         option("explore --port 99999999"),
+        *(option(f"convert edges.csv edges.{name}", LISTED) for name in ("xlsx", "npy", "adjlist", "csv")),
+        option("response none.csv --first before"),
+        *(
+            option(f"response answers.csv --first before {wrong}", ROUNDS)
+            for wrong in ("--network none.csv", "--group room", "--matter 2", "--report page.pdf")
+        ),
     ],
 }
 
@@ -403,18 +431,21 @@ def answer(case: Case) -> Answer:
     out, error = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, content in case.files.items():
+        files = {name: text if isinstance(text, bytes) else text.encode() for name, text in case.files.items()}
+        for name, content in files.items():
             Path(name).parent.mkdir(exist_ok=True)
-            Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+            Path(name).write_bytes(content)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
             status = cli.invoke(shlex.split(case.command))
-        there = {path.as_posix() for path in Path().rglob("*") if path.is_file()}
+        there = {path.as_posix(): path.read_bytes() for path in Path().rglob("*") if path.is_file()}
     printed = [stream.buffer.getvalue().decode() for stream in (error, out)]
-    # ``check`` prints the problems, and has nothing to add to them.
-    text = (printed[0] or printed[1]).replace(f"{folder}/", "")
+    # ``check`` prints the problems, and has nothing to add to them; nothing else prints anything but an error.
+    text = "".join(printed).replace(f"{folder}/", "")
     lines = [line.removeprefix("peerpressure: ").strip() for line in text.splitlines()]
     # The plan of a sweep, which the next run continues, is no result.
-    written = sorted(name for name in there - case.files.keys() if Path(name).name not in (LEDGER, LOCK))
+    written = sorted(
+        name for name, content in there.items() if content != files.get(name) and Path(name).name not in (LEDGER, LOCK)
+    )
     return Answer(status, lines, written)
 
 

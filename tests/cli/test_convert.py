@@ -80,22 +80,3 @@ def test_what_is_not_kept_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[s
     assert "attributes of agents are not written: opinion" in said
     assert "to read the new file, pass --directed" in said
     assert (tmp_path / "edges.csv").read_text(encoding="utf-8") == "source,target\nann,bob\nbob,cat\n"
-
-
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("edges.xlsx", "known suffix"),
-        ("edges.npy", "a plain matrix holds no labels"),
-        ("edges.adjlist", "an adjacency list holds no weights"),
-        ("edges.csv", "must not take the place of what it is made from"),
-    ],
-)
-def test_an_error_writes_nothing(target: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    source = tmp_path / "edges.csv"
-    source.write_text("source,target,weight\nann,bob,2\nbob,cat,1\n", encoding="utf-8")
-    before = source.read_bytes()
-    assert cli.invoke(["convert", str(source), str(tmp_path / target)]) == 2
-    assert said in capfd.readouterr().err
-    assert [each.name for each in tmp_path.iterdir()] == ["edges.csv"]
-    assert source.read_bytes() == before

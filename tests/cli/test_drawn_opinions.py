@@ -68,20 +68,6 @@ def test_the_table_overrides_a_scenario(capfd: Captured, folder: Path) -> None:
     assert given["value"] == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ("missing.csv", "'--hidden': the table of hidden opinions must exist, got missing.csv"),
-        ("people.csv:age", "there must be one column 'age'"),
-        ("edges.csv:target", "--hidden"),
-    ],
-)
-def test_a_wrong_table_is_one_line(capfd: Captured, folder: Path, given: str, says: str) -> None:
-    refused = run(capfd, "diagnose", "--graph", "edges.csv", "--hidden", given)
-    assert (refused.status, refused.out, refused.err.count("\n")) == (2, "", 1)
-    assert says in refused.err
-
-
 def test_a_path_with_a_colon_is_a_path(capfd: Captured, folder: Path) -> None:
     (folder / "people.csv").rename(folder / "a:b.csv")
     assert run(capfd, "diagnose", "--graph", "edges.csv", "--hidden", "a:b.csv").status == 0

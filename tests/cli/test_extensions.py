@@ -123,25 +123,6 @@ def test_flags_of_extensions_hold_in_continuous_time(more: list[str], outcome: s
     assert answer.json["forecast"]["rms_distance"] != plain["forecast"]["rms_distance"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--dynamics", "failing:0.3"], "--steps"),
-        (["--dynamics", "fading", "--steps", "9"], "failing:0.2"),
-        (["--dynamics", "failing:0.3:1", "--steps", "9"], "failing:PROBABILITY"),
-        (["--adaptation", "2"], "at most 1"),
-        (["--adaptation", "nan"], "finite"),
-        (["--adaptation", "a lot"], "arithmetic"),
-        (["--continuous", "--noise", "laplace:1"], "Gaussian"),
-        (["--continuous", "--adaptation", "0.1/t"], "0.1/(1 + t)"),
-    ],
-)
-def test_flags_that_mean_nothing_are_refused(arguments: list[str], says: str, capfd: Captured) -> None:
-    answer = run(capfd, "diagnose", "--graph", "cycle:7", *arguments)
-    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
-    assert says.lower() in answer.err.lower()
-
-
 def test_recover_finds_what_is_held_now_or_was_at_first(capfd: Captured, tmp_path: Path) -> None:
     file, observed = tmp_path / "study.toml", tmp_path / "observed.csv"
     file.write_text(GIVING_WAY)

@@ -80,10 +80,6 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
         "too_fast.toml",
     }
     assert run(capfd, "new", tmp_path / "karate", "--example", "karate").status == 2
-    wrong = run(capfd, "new", tmp_path / "x", "--example", "karat")
-    assert wrong.status == 2
-    assert "did you mean 'karate'?" in wrong.err
-    assert not (tmp_path / "x").exists()
 
 
 def test_nothing_is_printed_before_the_files_are_there(

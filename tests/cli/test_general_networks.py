@@ -54,13 +54,6 @@ def test_signs_of_a_file_need_a_word(capfd: Captured, tmp_path: Path) -> None:
     assert run(capfd, "diagnose", "--graph", file, "--signed", "--json").json["outcome"] == "bipartite"
 
 
-@pytest.mark.parametrize("words", [["--signed"], ["--direction", "listens"]])
-def test_directions_and_signs_are_those_of_files(words: list[str], capfd: Captured) -> None:
-    answer = run(capfd, "diagnose", "--graph", "karate", *words)
-    assert answer.status == 2
-    assert "is for networks from files" in answer.err
-
-
 def test_zealots_are_named_on_the_command_line(capfd: Captured) -> None:
     answer = run(capfd, "diagnose", "--graph", "karate", "--zealots", "0,33", "--json").json
     assert answer["outcome"] == "disagreement"

@@ -140,16 +140,6 @@ def test_results_of_another_scenario_are_not_replaced(capfd: pytest.CaptureFixtu
     assert run(capfd, "run", study / "study.toml", "--out", study / "results").status == 0
 
 
-def test_the_paper_does_not_replace_the_report_of_something_else(
-    capfd: pytest.CaptureFixture[str], study: Path
-) -> None:
-    (study / "report.html").write_text("mine")
-    refused = run(capfd, "paper", "--out", study)
-    assert (refused.status, refused.out) == (2, "")
-    assert "report.html" in refused.err
-    assert (study / "report.html").read_text() == "mine"
-
-
 @pytest.mark.parametrize("name", ["lock", "sweep.sqlite", "units/a.csv"])
 def test_a_sweep_never_writes_over_its_inputs(capfd: pytest.CaptureFixture[str], study: Path, name: str) -> None:
     from peerpressure.sweep._ledger import LEDGER
@@ -332,24 +322,6 @@ def test_the_home_of_nobody_is_refused(capfd: pytest.CaptureFixture[str], study:
     # A name that only begins with the sign is a name.
     (study / "~table.csv").write_text(INPUTS["observed.csv"])
     assert run(capfd, "recover", "study.toml", "--outputs", "~table.csv").status == 0
-
-
-def test_a_folder_that_cannot_be_made_is_blamed_on_its_argument(capfd: pytest.CaptureFixture[str], study: Path) -> None:
-    refused = run(capfd, "new", "/dev/null")
-    assert refused.status == 2
-    assert "'FOLDER'" in refused.err
-    assert "--out" not in refused.err
-    below = run(capfd, "new", study / "friends.csv" / "folder")
-    assert "'FOLDER'" in below.err
-    named = run(capfd, "run", "study.toml", "--out", "friends.csv")
-    assert "'--out'" in named.err
-    # A folder that the file names is blamed on the file.
-    (study / "named.toml").write_text(f'{SCENARIO}folder = "friends.csv"\n')
-    file = run(capfd, "run", "named.toml")
-    assert file.status == 2
-    assert "named.toml" in file.err
-    assert "output.folder" in file.err
-    assert "--out" not in file.err
 
 
 def test_the_home_folder_is_meant_in_python_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,29 +167,6 @@ def test_points_that_are_the_same_scenario_are_refused(
     assert says in str(found.value)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ('"small.toml"', '"none.toml"', "must exist"),
-        ("values = [0.1, 1.0]", "", "values, range and random"),
-        ("values = [0.1, 1.0]", "values = [0.1, 0.1]", "distinct"),
-        ("values = [0.1, 1.0]", "values = [1, 1.0]", "1 and 1.0, which are equal"),
-        ('"spread", "recovery_error"', '"spread", "verdict", "spread"', "measures must differ, got 'spread' twice"),
-        ("count = 2", "count = 0", "at least 1"),
-        ("start = 10", "start = 'ten'", "must be a number"),
-        ('"run.steps"', '"noise.std"', "axes must differ"),
-        ('"run.steps"', '"Run Steps"', "dotted path"),
-    ],
-)
-def test_one_mistake_in_a_sweep_file(old: str, new: str, says: str, folder: Path, capfd: Captured) -> None:
-    bad = folder / "bad.toml"
-    bad.write_text(SWEEP.replace(old, new))
-    answer = run(capfd, "sweep", bad)
-    assert (answer.status, answer.out) == (2, "")
-    assert says in answer.err
-    assert "Traceback" not in answer.err
-
-
 @pytest.mark.usefixtures("worker_here")
 def test_failed_units_are_named_by_their_axes_and_give_status_1(
     folder: Path, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch

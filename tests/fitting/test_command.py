@@ -38,25 +38,3 @@ def test_a_survey_with_a_column_for_each_wave_and_friends_for_each_wave(tmp_path
     assert "nan" not in told.out
     assert "round " not in told.out.replace("each round", "")
     assert run(capfd, *line).err.startswith("peerpressure: Missing option '--first'")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["none.csv"], "a file of outputs must exist, got none.csv; check the path"),
-        (["answers.csv", "--network", "none.csv"], "a network must exist, got none.csv"),
-        (["answers.csv", "--group", "room"], "there must be one column 'room'"),
-        (["answers.csv", "--matter", "2"], "matter must be a weight between 0 and 1"),
-        (["answers.csv", "--report", "page.pdf"], "a report must be an HTML file"),
-    ],
-)
-def test_bad_input_is_one_line(
-    arguments: list[str], words: str, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    groups(0.4, count=2).to_csv("answers.csv", index=False)
-    told = run(capfd, "response", *arguments, "--first", "before")
-    assert told.status == 2
-    assert words in told.err
-    assert told.err.count("\n") == 1
-    assert [file.name for file in tmp_path.iterdir()] == ["answers.csv"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,7 @@ from peerpressure.recovery import diagnose_fit, information
 from peerpressure.simulation.engine.runner import ProcessorRun
 from peerpressure.support.progress import cancellable, check_cancelled
 from peerpressure.theory import Moments, forecast
+from tests import waiting
 
 STEPS = 12
 NETWORK = barabasi_albert(12, 2, seed=1)
@@ -169,3 +172,19 @@ def test_time_between_two_looks_at_cancellation_is_bounded(seconds: float, monke
     assert gaps[2:].max() <= max(0.21, 1.01 * seconds)
     if seconds == 0.01:
         assert len(gaps) < 3000 * 0.01 / 0.2 + 10
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="only POSIX blocks signals")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_ctrl_c_does_not_reach_the_first_process_that_is_started_deaf(method: str) -> None:
+    program = f"""if True:
+        import multiprocessing, signal
+        from concurrent.futures import ProcessPoolExecutor
+        from peerpressure.support.progress import deaf_children
+        if __name__ == "__main__":
+            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context({method!r})) as pool:
+                with deaf_children():
+                    mask = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, [])
+                print(signal.SIGINT in mask.result(), signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    """
+    assert waiting.run([sys.executable, "-c", program]).stdout == "True False\n"

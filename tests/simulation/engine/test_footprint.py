@@ -111,8 +111,9 @@ def _check(kind: str, agents: int, steps: int, replicates: Any, **how: Any) -> N
         if taken <= charged + 100_000:
             break
     assert taken <= charged + 100_000, (kind, charged, taken)
-    # Blocks copy a temporal network, and it depends on the threads how many copies there are at a time.
-    assert charged <= (1.5 if kind == "temporal" else 1.25) * taken + 650_000, (kind, charged, taken)
+    # Blocks copy a temporal network, and draws of a distribution of SciPy take room: it depends on the threads how many
+    # do so at a time.
+    assert charged <= (1.5 if kind in ("temporal", "custom") else 1.25) * taken + 650_000, (kind, charged, taken)
 
 
 @pytest.mark.parametrize("record", RECORDS)
