@@ -92,7 +92,7 @@ def page(report: str) -> str:
     verdicts = re.findall(r"(?m)\| (yes|no) \|$", targets)
     rest = (
         f"{verdicts.count('yes')} of {len(verdicts)} targets are met. `benchmarks/RESULTS.md` has all targets and "
-        "sections, and `benchmarks/MACHINES.md` what was measured on other machines.\n"
+        "sections, and [`benchmarks/MACHINES.md`](../../benchmarks/MACHINES.md) what was measured on other machines.\n"
     )
     return "".join([opening, speed.partition("**Million")[0], "## More\n\n", rest])
 

@@ -105,18 +105,20 @@ def _namespace_page(namespace: str, names: list[str]) -> str:
 
 def _data(namespace: str, name: str) -> list[str]:
     """Return the entry of a table or type; autodoc would print the docstring of ``dict`` for it."""
-    value = getattr(importlib.import_module(namespace), name)
-    if isinstance(value, Mapping):
-        text = "Table with the keys " + ", ".join(f"``{key}``" for key in value) + "."
-    elif isinstance(value, tuple | frozenset | set):
-        text = "The names " + ", ".join(f"``{key}``" for key in value) + "."
-    elif typing.get_origin(value) is Callable:
-        text = "Type of functions."
-    elif choices := typing.get_args(value):
-        text = "One of " + ", ".join(f"``{getattr(one, '__name__', repr(one))}``" for one in choices) + "."
-    else:
-        text = f"``{value!r}``"
+    text = _content(getattr(importlib.import_module(namespace), name)).replace("`", "``")
     return [f".. py:data:: {name}", "", f"   {text}", ""]
+
+
+def _content(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "Table with the keys " + ", ".join(f"`{key}`" for key in value) + "."
+    if isinstance(value, tuple | frozenset | set):
+        return "The names " + ", ".join(f"`{key}`" for key in value) + "."
+    if typing.get_origin(value) is Callable:
+        return "Type of functions."
+    if choices := typing.get_args(value):
+        return "One of " + ", ".join(f"`{getattr(one, '__name__', repr(one))}`" for one in choices) + "."
+    return f"`{value!r}`"
 
 
 def api_pages() -> Iterator[tuple[str, str]]:
@@ -148,11 +150,13 @@ def _entry(name: str, text: str) -> str:
 
 
 def _summary(value: object) -> str:
-    """Return the first sentence of a docstring, nothing for data, whose docstring is that of their type."""
+    """Return the first sentence of a docstring; of data, whose docstring is that of their type, what they hold."""
     if not (inspect.isclass(value) or inspect.isroutine(value)):
-        return ""
+        return _content(value)
     first = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
-    return _cell(first.replace("``", "`"))
+    # What is returned and marks of references go without saying in a list.
+    first = re.sub(r"^(Return|Yield) | \[\d\]_", "", first)
+    return _cell((first[:1].upper() + first[1:]).replace("``", "`"))
 
 
 # Commands, from the declarations that the command line parses.
@@ -349,6 +353,7 @@ COPIED: Mapping[str, str] = {
     "CHANGELOG.md": "changelog.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
     "SECURITY.md": "security.md",
+    "benchmarks/MACHINES.md": "machines.md",
 }
 
 
@@ -362,7 +367,7 @@ def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
 def relinked(text: str) -> str:
     """Return the text of a page in which links to files of the repository are links to the pages that copy them."""
     for file, name in COPIED.items():
-        text = text.replace(f"](../../{file})", f"]({name})")
+        text = re.sub(rf"\]\(\.\./\.\./{re.escape(file)}(#[\w-]+)?\)", rf"](../development/{name}\1)", text)
     return text
 
 

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
 EXAMPLES = PACKAGE / "scenario" / "examples"
 # Copies of files of the repository, which are made when the documentation is built.
-COPIED = {f"{name}.md" for name in ("contributing", "changelog", "conduct", "security")}
+COPIED = {f"{name}.md" for name in ("contributing", "changelog", "conduct", "security", "machines")}
 DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in COPIED]
 PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
 # Whose links must lead somewhere.
@@ -46,6 +46,7 @@ NOT_RUN = {
     "make ": "runs these tests, or takes minutes",
     "pre-commit install": "changes the hooks of the repository",
     "peerpressure explore": "serves until it is interrupted; tests/explorer starts it",
+    "peerpressure story": "opens a browser; tests/story writes the page",
     "peerpressure paper": "takes minutes; tests/cli/test_paper.py runs a short one",
     "export ": "sets a variable of the shell",
     "peerpressure warmup": "takes minutes; tests/cli/test_first_use.py looks at what it compiles",
@@ -306,9 +307,7 @@ def test_generated_pages_are_current() -> None:
 def dictionary() -> dict[str, list[str]]:
     page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
     parts = re.split(r"^### `(\w+)`$", page, flags=re.MULTILINE)[1:]
-    return {
-        name: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for name, text in zip(*[iter(parts)] * 2, strict=True)
-    }
+    return {name: re.findall(r"^- `(\w+)`:", text, re.MULTILINE) for name, text in zip(*[iter(parts)] * 2, strict=True)}
 
 
 def written() -> dict[str, set[str]]:

@@ -575,3 +575,10 @@ def test_pressure_is_regular_unless_it_is_known_to_oscillate() -> None:
     assert all(growth.is_regular for growth in (Formula("t + log(t)").growth, Linear(2.0).growth, Constant(0.3).growth))
     # Who states growth by hand may leave out the envelope.
     assert dataclasses.replace(swinging, envelope=None).is_regular
+
+
+def test_a_function_is_refused_with_the_way_to_its_values() -> None:
+    with pytest.raises(
+        ScheduleError, match=r"pass the values of the function.*\[f\(t\) for t in range\(1, steps \+ 1\)\]"
+    ):
+        as_schedule(math.sqrt)

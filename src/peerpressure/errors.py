@@ -76,7 +76,7 @@ class ModelError(InvalidInputError):
 
 
 class ContradictionError(InvalidInputError):
-    """Outputs are ones that the model cannot have made: they contradict it where it leaves no room for noise."""
+    """The data contradict the model where it leaves no room for noise."""
 
 
 class TooLargeError(PeerPressureError, MemoryError):

@@ -72,15 +72,15 @@ def root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """Find out whether a network agrees, on what and how fast, and what an observer can learn.
+    """Predict whether a network reaches consensus, on which value and how fast, and what an observer learns.
 
     Each agent of a network holds a hidden opinion, expresses a noisy public one, and is drawn to its neighbours by
     growing peer pressure.
 
     For a first answer: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 
-    For an experiment of your own: peerpressure new, then peerpressure run scenario.toml. For the published
-    experiments: peerpressure paper.
+    For your own experiment: peerpressure new, then peerpressure run scenario.toml. For the published ones:
+    peerpressure paper.
 
     The exit status is 0, or 1 if something failed, 2 if an argument or a file is wrong, and 130 after Ctrl-C.
     """

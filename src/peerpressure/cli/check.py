@@ -21,10 +21,9 @@ def check(
 ) -> None:
     """List all problems of a scenario or sweep file, and where they are.
 
-    Spelling, types and ranges are checked, and whether the parts fit together: the network is built, files are
-    read, and every agent must have its numbers. For a valid scenario, it is listed how the tables in its files were
-    read and which agents the numbers belong to. A run that does not fit in memory or on the disk is a problem, too.
-    Nothing is run and nothing is written. The exit status is 0 if the file is valid and 2 if it is not.
+    Builds the network, reads the files, and checks spelling, types, ranges, and whether the run fits in memory and on
+    the disk. For a valid scenario, lists how its files were read. Runs and writes nothing. The exit status is 0 if the
+    file is valid, else 2.
 
     Example: peerpressure check scenario.toml
     """

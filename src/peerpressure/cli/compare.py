@@ -45,7 +45,7 @@ def compare(
         list[str] | None, typer.Option(help="none, constant, linear and others, also several; all if left out.")
     ] = None,
     start: Annotated[
-        Start, typer.Option(help="Whether the first row answers to a hidden start, or is the public start itself.")
+        Start, typer.Option(help="Whether the first row follows a hidden start, or is the public start itself.")
     ] = "hidden",
     agents: Agents = None,
     directed: Directed = False,
@@ -61,19 +61,17 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell which model explains observed answers, and what people think.
+    """Compare models of observed answers, and tell whether people respond to each other.
 
-    Every model explains the same answers: all but the first ones, given these. The output begins with the answer in
-    sentences, then lists the models with their weights. That people respond to their neighbours is said only if the
-    best model says so and people who are dealt to other places of the network tell less; else that there is no sign of
-    it, or that the data cannot tell. Models that fit badly are said to, even where they are best.
+    Prints the answer in sentences, then the models with their weights. People are said to respond to their neighbours
+    only if the best model says so and shuffling people over the network explains less. The answer may be that the data
+    cannot tell. A badly fitting model is reported even if it is the best.
 
-    The first line tells how the table was read. Missing answers are left empty. Times count steps; dates become steps
-    with --step. Three rows are the least.
+    The first line tells how the table was read. Leave missing answers empty. Times count steps; dates become steps
+    with --step. For five rows or fewer, use peerpressure response.
 
-    Answers on a scale, rounded answers and answers with errors of measurement need --scale, --rounding or
-    --measurement-noise: taken as exact, they make peer pressure look weaker than it is. This takes
-    longer: some 20 seconds for 60 people in five waves, and minutes for 200.
+    Declare scales, rounding and measurement errors with --scale, --rounding or --measurement-noise; otherwise pressure
+    looks too weak. This takes about 20 seconds for 60 people in five waves, and minutes for 200.
 
     Example: peerpressure compare answers.csv --network friends.csv --report report.html
     """

@@ -29,8 +29,8 @@ def convert(
 ) -> None:
     """Write a network file in another format.
 
-    All formats that are read can be written: lists of edges, matrices, GraphML, GEXF, GML, Pajek, JSON and others. It
-    is said how the file was read, and what the new one does not keep.
+    Formats: edge lists, matrices, GraphML, GEXF, GML, Pajek, JSON and others. Prints how the file was read, and what
+    the new one does not keep.
 
     Example: peerpressure convert friends.csv friends.graphml
     """

@@ -61,14 +61,12 @@ def diagnose(
 ) -> None:
     """Predict whether agents agree, on what and how fast, and which schedules bring them closer to v by --steps.
 
-    With --steps, or steps in the file, it is computed from which step on agents are close to each other and to v, the
-    weighted mean of hidden opinions. Numbers are exact, or have a standard error on large networks,
-    and bounds are called so. Options override the file. Hidden opinions that neither the file nor --hidden gives are
-    drawn at random, and the answer says so.
+    With --steps, or steps in the file, also computes when agents are close to each other and to v, the weighted mean
+    of hidden opinions. Numbers are exact, or have a standard error on large networks. Options override the file.
+    Without a table, hidden opinions are drawn at random.
 
-    With --adaptation hidden opinions adapt to public ones. With --dynamics the outcome depends on the joint
-    connectivity of the network over time, and on isolated agents. With --activation updates are asynchronous. With
-    --continuous time is continuous.
+    --adaptation lets hidden opinions follow public ones, --dynamics changes the network over time, --activation makes
+    updates asynchronous, and --continuous makes time continuous.
 
     Example: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 

@@ -26,7 +26,7 @@ def explore(
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; with any but the default, other machines can reach it.")
+        str, typer.Option(help="Address to listen on; any but the default lets other machines reach it.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     export: Annotated[
@@ -34,13 +34,13 @@ def explore(
         typer.Option(
             metavar="PAGE.html",
             dir_okay=False,
-            help="Write the page with its run to one file that needs no server, and end.",
+            help="Write the page with its run to a file that needs no server, and exit.",
         ),
     ] = None,
 ) -> None:
     """Open a web page for trying out networks, agents, pressure and noise.
 
-    Everything is computed on this machine, and nothing is fetched from elsewhere. The server runs until Ctrl-C.
+    Everything runs on this machine, offline. Ctrl-C stops the server.
 
     Example: peerpressure explore scenario.toml --export page.html
     """

@@ -67,11 +67,11 @@ def fit(
 ) -> None:
     """Estimate unknown parameters together with hidden opinions.
 
-    Every estimate has an interval; one that the answers do not bound says so. Answers of the first step are taken as
-    given. Missing answers are left empty. Times count steps; dates become steps with --step.
+    Every estimate has an interval, infinite if the answers do not bound it. Leave missing answers empty. Times count
+    steps; dates become steps with --step.
 
-    Answers on a scale, rounded answers and answers with errors of measurement need --scale, --rounding or
-    --measurement-noise: taken as exact, they make peer pressure look weaker than it is.
+    Declare scales, rounding and measurement errors with --scale, --rounding or --measurement-noise; otherwise pressure
+    looks too weak.
 
     Example: peerpressure fit answers.csv --network friends.csv --unknown std --unknown slope
     """

@@ -27,14 +27,12 @@ def infer(
     answers: Answers,
     pressure: Annotated[str, typer.Option(help="Peer pressure, a number or a formula in t: 1.5, 0.5*t.")],
     std: Annotated[
-        Deviations, typer.Option(help="Whether agents have noise of one common size, or each of its own.")
+        Deviations, typer.Option(help="Whether all agents have the same noise, or each its own.")
     ] = "common",
     symmetric: Annotated[
-        bool, typer.Option("--symmetric", help="Two agents listen to each other with equal weights.")
+        bool, typer.Option("--symmetric", help="Agents listen to each other with equal weights.")
     ] = False,
-    signed: Annotated[
-        bool, typer.Option("--signed", help="Weights may be negative: agents move away from those whom they distrust.")
-    ] = False,
+    signed: Annotated[bool, typer.Option("--signed", help="Weights may be negative, for distrust.")] = False,
     step: Step = None,
     origin: Origin = None,
     out: Annotated[
@@ -44,9 +42,9 @@ def infer(
 ) -> None:
     """Infer who listens to whom from public opinions alone.
 
-    Peer pressure must be known; network, stubbornness, hidden opinions and the size of the noise need not be. Missing
-    answers are left empty. The first line of the output tells how the table was read. Weights have standard errors and
-    confidences, and the notes say what to doubt.
+    Peer pressure must be known; network, stubbornness, hidden opinions and noise need not be. Leave missing answers
+    empty. The first line of the output tells how the table was read. Weights have standard errors and confidences, and
+    notes list caveats.
 
     Example: peerpressure infer answers.csv --pressure 1.5 --out edges.csv
     """

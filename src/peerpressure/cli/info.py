@@ -24,11 +24,11 @@ def info(
     place: Annotated[Path, typer.Argument(metavar="FOLDER|FILE", help="A results folder, or one of its files.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say what a results folder or a file has in it.
+    """Describe a results folder or a file.
 
-    For a folder: which command made it, when, from what and with which versions, its answer, its files, and whether all
-    of them are as they were written; the exit status is 1 if they are not. For a file: its content,
-    which may be a run (.nc, .npz, .zarr), a scenario or sweep (.toml), a network, a table or a JSON file.
+    For a folder: the command, date, inputs and versions, the answer, and whether its files are unchanged (exit status
+    1 if not). For a file: its content, be it a run (.nc, .npz, .zarr), a scenario or sweep (.toml), a network, a table
+    or JSON.
 
     Example: peerpressure info study-results
     """

@@ -25,7 +25,7 @@ Graph: TypeAlias = Annotated[
 EdgeDirection: TypeAlias = Annotated[
     Direction | None,
     typer.Option(
-        help="Edges of a file go one way: their source listens to, or influences, their target.  "
+        help="In a directed file, whether the source of an edge listens to its target or influences it.  "
         "[default: as the file says]"
     ),
 ]

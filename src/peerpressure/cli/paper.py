@@ -52,9 +52,7 @@ def paper(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="A smaller version of everything: short runs, verdicts for one seed, figures as SVG only."
-        ),
+        typer.Option("--quick", help="Smaller version: short runs, verdicts for one seed, figures as SVG only."),
     ] = False,
     only: Annotated[
         str | None, typer.Option(metavar="FIGURE", help="Run the experiment of one figure, such as failure.")
@@ -67,23 +65,20 @@ def paper(
         int | None,
         typer.Option(min=1, max=256, help="Processes for figures and large sweeps; one per core if left out."),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Compute everything again instead of reusing results.")
-    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Recompute everything.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper: every figure and table, and an audit of its claims.
 
-    For four runs, the final spread of the agents and their largest distance to the consensus value v are printed, and
-    how many of the claims hold.
+    Prints the final spread and the largest distance to the consensus value v of four runs, and how many claims hold.
 
-    The report is one self-contained HTML page, report.html. Figures are written beside it as PDF, PNG and SVG, tables
-    as CSV, those of the page also as LaTeX, and references as BibTeX. The same seed, replications and steps give the
-    same tables, byte for byte; existing ones are reused.
+    The report is one HTML page, report.html. Figures are written as PDF, PNG and SVG, tables as CSV and LaTeX,
+    references as BibTeX. The same seed, replications and steps give the same tables, byte for byte; existing ones are
+    reused.
 
     An interrupted run leaves the former report unchanged.
 
-    With --only the experiment of one figure runs alone, in seconds, and --set gives it other parameters.
+    --only runs the experiment of one figure, in seconds, and --set changes its parameters.
 
     Example: peerpressure paper --out build/paper --seed 14
     """

@@ -27,11 +27,11 @@ def partition(
     signed: Annotated[bool, typer.Option("--signed", help="Allow negative weights.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Divide a network among processes, each of which reads its own part only.
+    """Divide a network among processes, each of which reads only its own part.
 
-    Parts are ranges of agents, cut at multiples of 1,024, with about the same work. The file order.npy has the position
-    in the given network of each agent. Prints how many opinions travel in a step for each agent, and how much more work
-    the largest part has than the mean. PartitionedNetwork.read reads the folder.
+    Parts are ranges of agents, cut at multiples of 1,024, with about equal work. order.npy contains the original
+    position of each agent. Prints how many opinions travel per agent and step, and how unequal the parts are.
+    PartitionedNetwork.read reads the folder.
 
     Example: peerpressure partition friends.csv --parts 4 --order sorted --out friends-in-parts
     """

@@ -75,7 +75,7 @@ def recover(
         bool,
         typer.Option(
             "--unknown-network",
-            help="Infer the network as well, as unknown_network of [observe] says; that of the file is not used.",
+            help="Infer the network as well; that of the file is not used.",
         ),
     ] = False,
     out: Annotated[
@@ -89,18 +89,14 @@ def recover(
 ) -> None:
     """Estimate hidden opinions from observed public ones.
 
-    The scenario gives the network, stubbornness, peer pressure and noise; its hidden opinions are not used. The
-    observed agents and times and the observer's prior come from [observe]. Missing outputs are left empty; without a
-    method of your own, kalman is then used, which can do without them. Where
-    hidden opinions adapt, --target chooses between the initial and the current ones. In continuous time, times are
-    real multiples of the step in [time]. Standard errors are exact under the model; agents whose opinion the data do
-    not identify have none. The outputs are tested against the model, and tests that fail are explained.
+    Network, stubbornness, pressure and noise come from the scenario; its hidden opinions are ignored. Observed agents,
+    times and the prior come from [observe]. Leave missing answers empty. If hidden opinions adapt, --target chooses
+    initial or current ones. Standard errors are exact under the model, which is tested against the data.
 
-    Times count steps; dates and Unix times become steps with --step, or step in [observe]. If the table has a column
-    topic, hidden opinions are estimated for each topic; network and stubbornness are the same for all. The first line
-    of the output tells how the table was read.
+    Times count steps; dates and Unix times become steps with --step, or step in [observe]. With a column topic, each
+    topic is estimated separately. The first line of the output tells how the table was read.
 
-    If neither a network nor a scenario is known, peerpressure infer estimates who listens to whom from a table alone.
+    If the network is unknown, use peerpressure infer.
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """

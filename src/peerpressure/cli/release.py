@@ -27,16 +27,14 @@ def release(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate with noise that nobody can repeat, and write only what may be published, with its guarantee.
+    """Simulate with noise that cannot be reproduced, and write only what may be published, with its guarantee.
 
-    A release is of simulated opinions, which a model computes from the hidden ones, and not of a survey. Public
-    opinions from step 1 on are written to opinions.csv, and to statement.txt what is guaranteed to whom, against which
-    observer and by what definition; release.json has the same for programs. Hidden opinions, states and seeds are
-    neither written nor printed. Delta, sensitivity, insiders and unit are those of [privacy] in the file.
+    This releases simulated opinions, not a survey. Writes public opinions from step 1 on to opinions.csv, and the
+    guarantee with its definition to statement.txt and, machine-readable, to release.json. Hidden opinions and seeds
+    are neither written nor printed. Delta, sensitivity, insiders and unit come from [privacy].
 
-    Noise is drawn from the operating system: the scenario must have no seed. Noise must be Gaussian or Laplace, white
-    or frozen, and the start public and unlike the hidden opinions. A second release about the same opinions adds its
-    epsilon and delta to the first.
+    The operating system draws the noise, so the scenario must have no seed. Noise must be Gaussian or Laplace, white
+    or frozen, and the start public. A second release of the same opinions adds its epsilon and delta to the first.
 
     Example: peerpressure release scenario.toml --out published --epsilon 1
     """

@@ -22,10 +22,9 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the report in a folder anew from its stored results, without simulating or fitting anything.
+    """Rebuild the report of a folder from its stored results, without simulating or fitting.
 
-    The page of a run is that of run.nc and scenario.toml, the page of estimates that of estimates.json, tables and
-    figures. The same version gives the same bits, and a later one its own layout.
+    The same version gives the same bits; a later one may change the layout.
 
     Example: peerpressure report study-results
     """

@@ -33,11 +33,10 @@ def rerun(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the results in a folder again in a new one, and say file by file whether the bits are the same.
+    """Repeat the results of a folder in a new one, and compare them file by file, bit by bit.
 
-    The folder may have been moved from another machine. Inputs must be those of the folder, which is checked first by
-    their SHA-256. If versions of the package, Python or a library differ, they are listed. The exit status is 1 if
-    a file differs, or is not as it was written.
+    The folder may come from another machine. Inputs are checked by their SHA-256, and differing versions are listed.
+    The exit status is 1 if a file differs or was changed.
 
     Example: peerpressure rerun study-results
     """

@@ -45,10 +45,8 @@ def response(
     seen: Annotated[
         str | None, typer.Option(help="Name of the column of what was seen before an answer, if it is unusual.")
     ] = None,
-    matter: Annotated[float, typer.Option(help="The smallest weight of what was seen that would matter.")] = 0.1,
-    equal_groups: Annotated[
-        bool, typer.Option("--equal-groups", help="Every group counts alike, however much it says.")
-    ] = False,
+    matter: Annotated[float, typer.Option(help="Smallest weight that would matter.")] = 0.1,
+    equal_groups: Annotated[bool, typer.Option("--equal-groups", help="Give all groups equal weight.")] = False,
     permutations: Annotated[int, typer.Option(help="Shuffles of who sat where.")] = 999,
     seed: Annotated[int, typer.Option(help="Seed of the shuffles.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Also write a page with figures to this .html file.")] = None,
@@ -63,12 +61,12 @@ def response(
 ) -> None:
     """Tell whether people respond to what they see of others, and how much.
 
-    For two to ten rounds of answers, in one group or in many: a table with columns time, agent and public, and where
-    they apply group (people who could see one another), question (answers that measure the same) and seen (what the
-    person had seen before this answer, empty for nothing).
+    For two to ten rounds, in one group or in many: a table with columns time, agent and public, and optionally group
+    (people who could see one another), question (answers that measure the same) and seen (what the person had seen
+    before, empty for nothing).
 
-    People are said to respond only if two witnesses agree: an interval of the weight of what they saw, and shuffles of
-    who sat where. Otherwise the response is smaller than a number, or the data cannot tell.
+    People are said to respond only if two tests agree: an interval of the weight of what they saw, and shuffles of who
+    sat where. Otherwise the response is below a bound, or the data cannot tell.
 
     Example: peerpressure response answers.csv --first before --report report.html
     """

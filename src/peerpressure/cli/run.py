@@ -39,11 +39,9 @@ def run(
 ) -> None:
     """Simulate a scenario, diagnose it, and write results, figures and a one-page report.
 
-    The run is written to run.nc (netCDF-4), tables to CSV, figures to PNG or to the formats that the file names (png,
-    pdf, svg), and a page with all of it to report.html. With [observe] in the file, an observer estimates the hidden
-    opinions; with [privacy], exposure and privacy budget are computed, and epsilon is printed with its definition.
-    Hidden opinions that adapt are recorded too; the edges of a temporal network are counted step by step. Results
-    appear only when all of them are complete; free space on the disk is checked before the run starts.
+    Writes the run to run.nc (netCDF-4), tables to CSV, figures to PNG (or PDF, SVG), and a page with all of it to
+    report.html. With [observe] in the file, an observer estimates the hidden opinions; with [privacy], exposure and
+    privacy budget are computed. Results appear only when all of them are complete.
 
     Example: peerpressure run scenario.toml --out results
     """

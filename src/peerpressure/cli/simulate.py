@@ -46,7 +46,7 @@ def simulate(
     continuous: Continuous = False,
     steps: Annotated[int, typer.Option(min=1, help="Number of steps; of 0.1 each in continuous time.")] = 1000,
     replicates: Annotated[int, typer.Option(min=1, help="Number of independent runs.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     out: Annotated[
         Path,
         typer.Option(help="Folder for results; or NAME.zarr, for all steps of a run of any size."),
@@ -55,9 +55,8 @@ def simulate(
 ) -> None:
     """Simulate a model that options describe, and write the same results as run.
 
-    The options are those of diagnose. The folder has them as scenario.toml, which run takes and which may be edited:
-    an observer, a privacy budget and everything else that has no option is set there. With --out NAME.zarr only the run
-    is made, step by step on disk; the same command continues one that was interrupted.
+    Takes the options of diagnose. The results contain them as scenario.toml, which you can edit and pass to run. With
+    --out NAME.zarr, only the run is written, step by step; the same command continues an interrupted one.
 
     Example: peerpressure simulate --graph ba:100:2 --noise gaussian:1 --steps 500 --replicates 10 --out first
     """

@@ -62,9 +62,8 @@ app = typer.Typer(name="sweep", cls=FileFirst, no_args_is_help=True, rich_markup
 def about() -> None:
     """Run a scenario over a grid of its fields: peerpressure sweep sweep.toml.
 
-    A sweep file names a scenario, the fields that vary (any field, by its dotted path, over a list, a range or
-    random draws), the replications, and the measures; sweep measures lists them. A sweep may be interrupted at any
-    time and run again: finished units are kept. Then see its status, collect the table and plot it.
+    A sweep file names a scenario, the fields that vary (by their dotted paths, over a list, a range or random values),
+    the replications and the measures. You may interrupt a sweep at any time and run it again: finished units are kept.
     """
 
 
@@ -81,14 +80,13 @@ def run_file(
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete earlier results in the folder first.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the units of a sweep that are not done yet.
+    """Compute the remaining units of a sweep.
 
-    The result does not depend on the number of workers, nor on how often the sweep was interrupted. The exit status
-    is 1 if units failed; --retry-failed computes them again. Result files that are missing or damaged are found by
-    their checksums, and their units are computed again.
+    The result depends neither on the number of workers nor on interruptions. The exit status is 1 if units failed;
+    --retry-failed computes them again. Units with missing or damaged files are computed again.
 
-    Parts of a sweep (--shard 1/4 to --shard 4/4) may run at the same time, on machines that share the folder. When
-    they have ended, the command without --shard merges them and computes what they have left.
+    Parts of a sweep (--shard 1/4 to --shard 4/4) may run at the same time, on machines that share the folder. Then the
+    command without --shard merges them and computes the rest.
 
     Example: peerpressure sweep sweep.toml --workers 4
     """
@@ -139,12 +137,12 @@ def collect(
     out: Annotated[
         Path | None, typer.Option(help="A .csv or .parquet file; table.csv in the folder if left out.")
     ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Use the units that are done so far.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Use the finished units.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Collect the results of a sweep in one tidy table.
 
-    It has one row for each unit, measure, detail and replicate, and a column for each axis. Parquet needs pyarrow.
+    One row per unit, measure, detail and replicate, and one column per axis. Parquet needs pyarrow.
 
     Example: peerpressure sweep collect sweep.toml --out table.parquet
     """
@@ -170,17 +168,15 @@ def plot(
     place: Place,
     kind: Annotated[str, typer.Option(help="lines, boxes or heat.")] = "lines",
     measure: Annotated[str | None, typer.Option(help="Which measure; the first if left out.")] = None,
-    x: Annotated[str | None, typer.Option(help="The axis of the abscissa; the first if left out.")] = None,
-    by: Annotated[
-        str | None, typer.Option(help="The axis with a line or box for each value, or the ordinate of a heat map.")
-    ] = None,
+    x: Annotated[str | None, typer.Option(help="Axis for x; the first if left out.")] = None,
+    by: Annotated[str | None, typer.Option(help="Axis with one line or box per value, or y of a heat map.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the figure; that of the sweep if left out.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Plot a measure over the axes of a sweep, as PDF and PNG.
 
-    Lines show the mean over replications with its standard error, or over replicates if there is one replication;
-    boxes the quartiles, and a heat map the mean over two axes.
+    Lines show the mean over replications with its standard error (over replicates if there is one replication), boxes
+    the quartiles, and a heat map the mean over two axes.
 
     Example: peerpressure sweep plot sweep.toml --kind heat --measure spread
     """

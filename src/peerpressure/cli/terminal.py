@@ -132,7 +132,7 @@ def in_words_of(error: PeerPressureError, options: Container[str]) -> str:
 # 2 is what shells and Typer use for wrong arguments, 130 what shells report for Ctrl-C (128 + SIGINT).
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130  # exit statuses
 
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for another program.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 # Output in encodings that lack Greek letters and mathematical signs
 

@@ -17,15 +17,13 @@ KINDS: Final = ("model of the paper", "extended model", "frozen noise", "continu
 
 
 def warmup() -> None:
-    """Compile the kernels of all kinds of runs, which takes about a minute.
+    """Compile the kernels of all kinds of models, which takes about a minute.
 
-    A run compiles what it needs when it is first needed, in a few seconds, and stores it for later ones. This command
-    stores all of it, for the image of a container or the shared folder of a cluster. What is stored already is only
-    loaded.
+    Otherwise a run compiles what it needs at first use, in a few seconds. Use this command for a container image or
+    the shared folder of a cluster.
 
-    Kernels are stored beside the package, or in the folder that the environment variable NUMBA_CACHE_DIR names, for
-    this kind of processor and this version of numba. Set it where the folder of the package is not writable, for this
-    command and for those that follow.
+    Kernels are stored beside the package, or in the folder NUMBA_CACHE_DIR, for this kind of processor and this
+    version of numba. Set it if the folder of the package is not writable, also for later commands.
 
     Example: NUMBA_CACHE_DIR=/opt/kernels peerpressure warmup
     """

@@ -67,7 +67,7 @@ def compare(
     origin: object = None,
     should_stop: ShouldStop | None = None,
 ) -> Comparison:
-    """Compare models of a record: whether there is peer pressure, which model explains it, and what people think.
+    """Compare rival models of observed answers: whether people respond, which model fits, and what they think.
 
     Every rival is fitted to exactly the same answers: all but the first of each agent, given the first ones. Hidden
     opinions are integrated out, and so they do not count as parameters. Rivals are ranked by Schwarz's criterion (BIC).
@@ -226,7 +226,7 @@ def _refuse_taken(rivals: Mapping[str, Model], known: Sequence[str]) -> None:
 @final
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Rival models of one record, ranked by how well they explain it; everything else is computed on demand.
+    """Rival models of the same data, ranked by how well they explain it; further results are computed on demand.
 
     Attributes
     ----------

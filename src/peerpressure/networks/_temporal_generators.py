@@ -289,7 +289,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: Seed = 0) -> Te
 
 
 def growing(n: int, m: int, steps: int, *, seed: Seed = 0) -> TemporalNetwork:
-    """Return a network that agents join one by one, evenly over the steps, by preferential attachment [1]_.
+    """Return a temporal network that grows by preferential attachment: agents join one by one, evenly over time [1]_.
 
     It starts as a star of m + 1 agents and ends as ``barabasi_albert(n, m, seed=seed)``; when k agents have joined
     there are m(k − m) edges.  An agent that has not joined yet is isolated.

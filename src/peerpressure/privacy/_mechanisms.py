@@ -352,7 +352,7 @@ def averaging_matrix(model: Model) -> sparse.csr_array:
 
 
 def growing(exponent: float) -> Design:
-    """Return the model under white noise whose deviation grows as t^exponent, as a design.
+    """Return a design for `frontier`: white noise whose standard deviation grows as t^exponent.
 
     Parameters
     ----------

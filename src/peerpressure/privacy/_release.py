@@ -174,7 +174,7 @@ def release(
     progress: Progress = False,
     should_stop: ShouldStop | None = None,
 ) -> Release:
-    """Simulate a model with noise that nobody can repeat, and return only what may be published, with its guarantee.
+    """Simulate a model with noise that cannot be reproduced, and return only what may be published, with its guarantee.
 
     What is released is simulated: a model computes it from the hidden opinions. Answers of a survey are not protected
     by it.

@@ -315,7 +315,7 @@ class Residuals:
 @read_only
 @dataclass(frozen=True, eq=False)
 class FitDiagnostics:
-    """Tests of the hypothesis that a model made observed outputs; everything is computed when it is first asked for.
+    """Tests of whether a model fits the data; each is computed when first used.
 
     Each output is predicted from the earlier ones, and the standardised errors of these predictions are tested. They
     are exactly independent and standard normal under the model, also where x₀ is unknown. What cannot be tested is

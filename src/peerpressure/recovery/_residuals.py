@@ -604,7 +604,7 @@ def diagnose_fit(
     given_first: bool = False,
     should_stop: ShouldStop | None = None,
 ) -> FitDiagnostics:
-    """Test whether a model made the outputs that are observed of a run, whatever x₀ is.
+    """Test whether a model fits the data, whatever the hidden opinions are.
 
     Parameters
     ----------

@@ -348,7 +348,7 @@ class Outputs:
 
 
 def outputs_of(data: Data, model: System, observation: Observation | None = None) -> Outputs:
-    """Return what is observed of data, checked against the model.
+    """Return a run, table, array or file as checked observations of a model.
 
     Parameters
     ----------

@@ -305,7 +305,7 @@ def tables_of(experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
-    """Yield all states in tables, since a run can be larger than a table in memory.
+    """Yield the opinions of all agents at all steps as tables, piece by piece, as a run can exceed memory.
 
     Parameters
     ----------

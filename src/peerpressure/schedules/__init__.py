@@ -82,7 +82,10 @@ def as_schedule(value: object) -> Schedule:
     if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)):
         return Table(value)
     rule = "pressure must be a schedule, a number, a formula or a sequence of values"
-    raise ScheduleError(message(rule, got=repr(value)[:80], remedy="for example Linear(), 2.0, 't*log(t)', [1, 2]"))
+    remedy = "for example Linear(), 2.0, 't*log(t)', [1, 2]"
+    if callable(value):
+        remedy = "pass the values of the function at steps 1, 2, …, [f(t) for t in range(1, steps + 1)]"
+    raise ScheduleError(message(rule, got=repr(value)[:80], remedy=remedy))
 
 
 def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:

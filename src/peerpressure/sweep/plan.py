@@ -88,7 +88,7 @@ class Range:
 @final
 @dataclass(frozen=True)
 class Draws:
-    """Distinct random values of an axis, which depend only on the root seed and the name of the axis.
+    """Random values of an axis, such as 20 noise levels; they depend only on the plan's seed and the axis's name.
 
     A larger count extends the values of a smaller one.
 

@@ -16,7 +16,7 @@ from peerpressure.support.immutable import read_only
 
 
 class Kind(Enum):
-    """What the public opinion of an agent does as t → ∞.
+    """What the public opinion of one agent does as t → ∞: converges, oscillates, fluctuates, walks or drifts.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ _NUMBERS = "agents are numbered from 0 on"
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PartitionedNetwork:
-    """A network over several processes, each of which holds the edges of its own agents and nothing else.
+    """A network over several processes, each of which holds only the edges of its own agents.
 
     Parts are ranges of agents, cut at multiples of 1,024. Instances come from the class methods, which all processes
     of the communicator call together.

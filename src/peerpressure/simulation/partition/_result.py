@@ -32,7 +32,7 @@ RECORDED = ("states", "hidden", *_SUMMARIES)
 @read_only
 @dataclass(frozen=True, eq=False)
 class PartTrajectory:
-    """What a process has of a run in parts: the records of its own agents, and summaries of all.
+    """One process's part of a run: the records of its own agents, and summaries of all.
 
     Attributes
     ----------

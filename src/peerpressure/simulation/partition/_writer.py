@@ -50,7 +50,7 @@ class Division:
 
 
 def write_partition(network: Network, parts: int, folder: str | os.PathLike[str], order: Order = "given") -> Division:
-    """Write a network to a folder, from which each process reads its own part only.
+    """Write a network to a folder, from which each process reads only its own part.
 
     Parameters
     ----------
