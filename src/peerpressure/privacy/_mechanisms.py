@@ -509,19 +509,9 @@ def frontier(
         The designs to compare, with different names.
     sensitivity : float, default 1.0
         Largest distance Δ between two hidden opinions that are to be indistinguishable.
-    sees_start : bool, default False
-        Whether y₀ is observed, too.
-    runs : int, default 1
-        Runs with independent noise that are released.
-    observed : sequence of labels or Observation, optional
-        The observed agents, as in `budget`; by default everyone. Designs other than Noisy ones are accounted for as if
+    sees_start, runs, observed, insiders, unit, public_start : optional
+        Who observes, and who is protected: as for `Definition`. Designs other than Noisy ones are accounted for as if
         every step were observed.
-    insiders : sequence of labels, default ()
-        Agents who tell the observer what they know, as in `budget`.
-    unit : {"person", "topic"}, default "person"
-        Who is protected on a network with topics: a person with all of them, or one topic of a person.
-    public_start : bool, default False
-        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
 
     Returns
     -------
@@ -560,8 +550,8 @@ def frontier(
 
     discrete_model(model, "accuracy against privacy")
     horizons, mus = _horizons(steps), _budgets(budgets)
-    seen = (sensitivity, sees_start, runs, observed, insiders, unit, public_start)
-    definition = Definition(model, int(horizons[-1]), *seen)
+    last = int(horizons[-1])
+    definition = Definition(model, last, sensitivity, sees_start, runs, observed, insiders, unit, public_start)
     if definition.sees_start and isinstance(model.start, str):
         rule = "no noise hides an opinion from who sees y₀ = x₀"
         raise InvalidInputError(

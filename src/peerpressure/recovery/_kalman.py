@@ -37,6 +37,7 @@ from peerpressure.recovery._information_state import (
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
 from peerpressure.recovery.estimate import Estimate, with_copies, without_copies
+from peerpressure.recovery.least_squares import separate_noise
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
 from peerpressure.recovery.observation import Outputs, observed
 from peerpressure.support.immutable import read_only
@@ -342,8 +343,42 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     twice as much if opinions adapt. A front of more than 6,000 raises `TooLargeError`.
     """
     if not system.is_continuous and (system.n > limits.FILTER_LIMIT or is_quicker(system.model, data)):
-        return sparse_estimate(system.model, data, prior, "kalman")
+        return sparse_estimate(system.model, data, prior)
     return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
+
+
+def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what outputs tell that are dealt with step by step.
+
+    Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
+    opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
+    """
+    at = system.layout
+    if data.complete and at.states == at.agents and system.model.isolated == "own":
+        return step_by_step(system, data, prior)
+    return last_step(system, data, prior).information
+
+
+def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
+
+    y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
+    hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
+    """
+    start = initial_state(system)
+    n = start.layout.agents
+    information = prior_information(system.model, data, prior)
+    before, slope_before = start.offset[:, None], start.forward(np.eye(n))
+    for row, step in enumerate(transitions(system, data.seen.last)):
+        # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
+        # x₀.
+        slope = step.forward(slope_before, np.eye(n)) if not row else step.hidden_input()
+        public: Array = data.at(row).T
+        facts = np.concatenate([slope, public - step.forward(before)], axis=1)
+        # Noise is correlated between agents but not between steps, so each step is whitened separately.
+        information = information.condition(*separate_noise(facts, step.noise_input(), n))
+        before = public
+    return information
 
 
 def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> StatePath:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,12 @@ from scipy import sparse
 from peerpressure.errors import ContradictionError, InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.model.step import Array
-from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
-from peerpressure.recovery._kalman import kalman
+from peerpressure.noise import Noise, Rademacher, StudentT, Uniform
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery.estimate import Estimate, estimate_from
-from peerpressure.recovery.innovations import innovations, observed_steps, own_series
+from peerpressure.recovery.innovations import observed_steps, own_series
 from peerpressure.recovery.observation import Outputs
 from peerpressure.support.progress import check_cancelled
-
-if TYPE_CHECKING:
-    pass
 
 # Maximum likelihood of a constant observed with noise, ξ_t = x₀ + σ_t u_t, for each law of u, and exact intervals.
 #
@@ -273,16 +269,12 @@ NAME = "likelihood"
 def likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the maximum of the likelihood of the model's own noise law.
 
-    Gaussian noise: the best linear estimate, from any outputs. Other laws: from the ξ_t = x₀ + ε_t of all steps
-    that are observed from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of
-    the large-sample law, and intervals that are exact for any number of steps. If opinions adapt, it is from
+    It is from the ξ_t = x₀ + ε_t of all steps that are observed from beginning to end (Laplace: their median; uniform:
+    their midrange; …), with the variance of the large-sample law, and intervals that are exact for any number of steps.
+    Gaussian noise has the best linear estimate instead. If opinions adapt, it is from
     (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then combined with the estimate in the best linear way, and
     intervals are Gaussian.
     """
-    # At a step without noise a density does not exist; the linear methods treat such equations as exact.
-    silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
-    if isinstance(model.noise, Gaussian) or silent:
-        return replace((innovations if data.complete else kalman)(model, data, prior), method=NAME)
     return _with_prior(_of_law(model, data), data, prior)
 
 

@@ -41,7 +41,7 @@ from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._laws import likelihood
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._score_tests import is_quick, score_tests
-from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
+from peerpressure.recovery._sparse_kalman import SparseStates, eliminate
 from peerpressure.recovery.innovations import start_row
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery.limits import CONTRADICTION, LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
@@ -572,20 +572,19 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     if system.is_continuous or model.n <= limits.FILTER_LIMIT or not isinstance(model.noise, Gaussian):
         return None
     try:
-        problem = SparseStates(model, data)
-        normal = eliminate(problem)
+        normal = eliminate(SparseStates(model, data))
     except TooLargeError:
         return None
-    estimate = sparse_estimate(model, data, None, "kalman", normal)
-    free, count, phi = data.seen.free, int(data.present.sum()), model.noise.autocorrelation
-    squares = normal.squares - np.einsum("ir,ri->r", normal.right, estimate.value[:, free])
+    solved = normal.equations.solved()
+    count, phi = int(data.present.sum()), model.noise.autocorrelation
+    squares = normal.squares - np.einsum("ir,ri->r", normal.equations.right, solved.value)
     gains = np.array([update.gain for update in model.updates(range(1, data.seen.last + 1))])
     logs = normal.log_det + 2 * float(np.log(gains * noise_std_by_step(model, data)).sum())
     logs += 2 * (data.seen.last - 1) * model.n * float(np.log(innovation_std(phi)))
     if data.seen.rounding:
         logs += count * float(np.log(data.seen.noise_variance))
     height = -0.5 * (count * np.log(2 * np.pi) + logs + squares)
-    return Likelihood(height, estimate.rank - (model.n - free.size), count)
+    return Likelihood(height, solved.rank, count)
 
 
 # The tests of a fit.

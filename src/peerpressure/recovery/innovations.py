@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,25 +26,19 @@ from scipy import sparse
 
 from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.model.statespace import System, initial_state, retained, transitions
-from peerpressure.model.statespace.systems import is_invertible, shows_start
+from peerpressure.model.statespace import initial_state, retained
+from peerpressure.model.statespace.systems import shows_start
 from peerpressure.model.step import Array, Update, product
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery import limits
-from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
-from peerpressure.recovery._kalman import kalman, last_step
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.digits import rounding_remedy
-from peerpressure.recovery.estimate import Covariance, Estimate, estimate_from
+from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import (
-    SymmetricOperator,
+    Equations,
     TimeWeights,
     Whitening,
-    conjugate_gradients,
-    identify,
     innovation_std,
-    separate_noise,
-    solve,
     time_weights,
 )
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
@@ -479,26 +473,41 @@ class Complete:
         """Return the diagonal of J, (n,)."""
         return self.own + self.row.diagonal(self.precision) if self._row_is_noisy() and self.row else self.own
 
-    def preconditioner(self) -> Array:
-        """Return the diagonal of J, (n,), and 1 where it is 0."""
-        diagonal = self.diagonal()
-        return np.where(diagonal > 0, diagonal, 1.0)
-
     def apply(self, columns: Array) -> Array:
         """Return J applied to columns, (n, b)."""
         own = self.own[:, None] * columns
         return own + self.row.apply(self.precision, columns) if self._row_is_noisy() and self.row else own
 
-    def exact_rows(self) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-        """Return exact rows (m, n): of agents who are revealed, then of the first step, and the agents of either."""
-        noiseless = np.flatnonzero(self.noiseless)
+    def equations(self, inverted: Inverted | None = None) -> Equations:
+        """Return the equations of all x₀; without outputs, their right-hand sides are 0."""
+        n = self.model.n
+        if n > limits.DENSE_LIMIT and self.has_exact_rows:
+            what = "agents or steps free of noise and an unseen start"
+            rule = f"{what} can be dealt with for at most {limits.DENSE_LIMIT:,} agents"
+            raise TooLargeError(message(rule, got=f"{n:,}", remedy="give the model its start"))
+        rows, values = self._exact(inverted) if self.has_exact_rows else (None, None)
+        right = np.zeros((n, 1)) if inverted is None else self.own[:, None] * inverted.mean
+        if self.row is not None and self._row_is_noisy() and inverted is not None and inverted.first is not None:
+            r = self.row.observed(inverted.first, inverted.following)
+            right = right + self.row.weight * (self.row.matrix.T @ (self.precision[:, None] * r))
+        return Equations(self.apply, self.diagonal(), right, rows, values, evident=self.determines_all)
+
+    def _exact(self, inverted: Inverted | None) -> tuple[Array, Array]:
+        """Return the exact rows (m, n) of agents who are revealed, and of the first step, with their values."""
+        n = self.model.n
         own = np.flatnonzero((self.noiseless & self.weights.legible) | self.revealed)
-        # With frozen noise the first-step row is exact for all agents, otherwise only for those without noise.
-        first = noiseless[:0] if self.row is None else (noiseless if self._row_is_noisy() else np.arange(self.model.n))
-        units = np.zeros((own.size, self.model.n))
-        units[np.arange(own.size), own] = 1.0
-        rows = units if self.row is None else np.concatenate([units, self.row.matrix[first].toarray()])
-        return rows, own, first
+        rows = [np.eye(n)[own]]
+        values = [np.zeros((1, own.size)) if inverted is None else inverted.mean[own].T]
+        # If every opinion is revealed, the others would repeat the same information, n more rows for the SVD.
+        if self.row is not None and not self.revealed.all():
+            # With frozen noise the row of the first step is exact for all agents, otherwise for those without noise.
+            first = np.flatnonzero(self.noiseless) if self._row_is_noisy() else np.arange(n)
+            rows.append(self.row.matrix[first].toarray())
+            seen = np.zeros((n, 1))
+            if inverted is not None and inverted.first is not None:
+                seen = self.row.observed(inverted.first, inverted.following)
+            values.append(seen[first].T)
+        return np.concatenate(rows), np.concatenate(values, axis=1)
 
     def _row_is_noisy(self) -> bool:
         return self.row is not None and np.isfinite(self.row.weight)
@@ -510,17 +519,7 @@ def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complet
     return Complete(model, weights, start_row(model, later, share) if first_step else None)
 
 
-def check_dense(problem: Complete, prior: Prior | None) -> None:
-    """Raise an error where a dense matrix of too many agents is needed."""
-    n = problem.model.n
-    if n <= limits.DENSE_LIMIT or not (problem.has_exact_rows or (prior is not None and not prior.is_diagonal)):
-        return
-    what = "a correlated prior" if not problem.has_exact_rows else "agents or steps free of noise and an unseen start"
-    rule = f"{what} can be dealt with for at most {limits.DENSE_LIMIT} agents"
-    raise TooLargeError(message(rule, got=n, remedy="give the model its start, or use a prior of variances"))
-
-
-def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate from complete outputs, or its posterior under a Gaussian prior.
 
     ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
@@ -528,21 +527,13 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     that adapt leave ξ_t = π_{t−1} x₀ + k_{t−1} + ε_t, where k is known: then x̂ = Σ w_t (ξ_t − k_{t−1}) with
     w = K⁻¹π/(πᵀK⁻¹π), and the variance std²/(πᵀK⁻¹π) stays above a bound if Σ π² has one.
     """
-    check_complete(data)
-    model = system.model
-    if system.is_continuous:
-        return estimate_of(model, data, NAME, gathered(system, data, prior))
-    if not is_invertible(model):
-        return replace(kalman(model, data, prior), method=NAME)
     inverted = invert(model, data)
     problem = complete(model, inverted.weights, first_step=inverted.first is not None)
     # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
         return _agent_by_agent(problem, inverted, data, prior)
-    check_dense(problem, prior)
-    if model.n <= limits.DENSE_LIMIT:
-        return _dense(problem, inverted, data, prior)
-    return _iterative(problem, inverted, data, prior)
+    equations = problem.equations(inverted).among(data.seen.free, data.known).given(data.known, prior)
+    return estimate_from(model, data, NAME, **equations.solved()._asdict())
 
 
 def _agent_by_agent(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
@@ -563,121 +554,3 @@ def _agent_by_agent(problem: Complete, inverted: Inverted, data: Outputs, prior:
     return estimate_from(
         problem.model, data, NAME, value, spread, identified=identified, rank=rank, condition=condition
     )
-
-
-def _right_side(problem: Complete, inverted: Inverted, prior: Prior | None) -> Array:
-    """Return i·D x̄ + weight·BᵀD r + P⁻¹m, (n, replicates)."""
-    total = problem.own[:, None] * inverted.mean
-    if problem.row is not None and inverted.first is not None and np.isfinite(problem.row.weight):
-        r = problem.row.observed(inverted.first, inverted.following)
-        total = total + problem.row.weight * (problem.row.matrix.T @ (problem.precision[:, None] * r))
-    if prior is not None:
-        n = problem.model.n
-        coupling = (
-            prior.means(n) / prior.variances(n)
-            if prior.is_diagonal
-            else np.linalg.solve(prior.variance, prior.means(n))
-        )
-        total = total + coupling[:, None]
-    return np.asarray(total)
-
-
-def _dense(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
-    """Return the estimate with its full covariance, with exact equations and undetermined directions."""
-    n, free = problem.model.n, data.seen.free
-    J, rhs = problem.apply(np.eye(n)), _right_side(problem, inverted, prior)
-    if prior is not None:
-        J = J + np.linalg.inv(prior.covariance(n))
-    rows, values = _exact(problem, inverted, data)
-    solution = solve(J, rows, values)
-    value = solution.value(J, rhs.T)
-    return estimate_from(
-        problem.model,
-        data,
-        NAME,
-        value[:, free],
-        solution.inverse[np.ix_(free, free)],
-        identified=solution.identified[free],
-        # The known starts are among the exact rows, and `estimate_from` adds them again.
-        rank=solution.rank - (n - free.size),
-        condition=solution.condition,
-    )
-
-
-def _exact(problem: Complete, inverted: Inverted, data: Outputs) -> tuple[Array, Array]:
-    """Return all exact rows (m, n) with their values (replicates, m): known starts, noiseless agents, first steps."""
-    n = problem.model.n
-    known = np.setdiff1d(np.arange(n), data.seen.free)
-    # The other exact rows would repeat the same information, n more rows for the SVD.
-    if problem.revealed.all():
-        return np.eye(n), inverted.mean.T
-    rows, own, first = problem.exact_rows()
-    values = [data.known[:, known], inverted.mean[own].T]
-    if problem.row is not None and inverted.first is not None:
-        values.append(problem.row.observed(inverted.first, inverted.following)[first].T)
-    return np.concatenate([np.eye(n)[known], rows]), np.concatenate(values, axis=1)
-
-
-def _iterative(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
-    """Return the estimate of a large network by conjugate gradients, its covariance as an operator."""
-    n, free = problem.model.n, data.seen.free
-    added = np.zeros(n) if prior is None else 1 / prior.variances(n)
-
-    def whole(columns: Array) -> Array:
-        return problem.apply(columns) + added[:, None] * columns
-
-    def apply(columns: Array) -> Array:
-        if free.size == n:
-            return whole(columns)
-        every = np.zeros((n, columns.shape[1]))
-        every[free] = columns
-        return whole(every)[free]
-
-    diagonal = (problem.preconditioner() + added)[free]
-
-    def invert(columns: Array) -> Array:
-        return conjugate_gradients(apply, columns, diagonal)[0]
-
-    # What is known of x₀ moves to the right-hand side.
-    rhs = _right_side(problem, inverted, prior)
-    rhs = rhs if free.size == n else (rhs - whole(np.nan_to_num(data.known.T)))[free]
-    value, condition = conjugate_gradients(apply, rhs, diagonal)
-    known = identify(apply, invert, diagonal, evident=prior is not None or problem.determines_all)
-    # Each product is a solve with J. The covariance itself would be a dense n × n matrix.
-    covariance: Covariance = known.restrict(SymmetricOperator(free.size, invert))
-    quality: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition}
-    return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality)
-
-
-def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
-    """Return what outputs tell that are dealt with step by step.
-
-    Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
-    opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
-    """
-    at = system.layout
-    if data.complete and at.states == at.agents and system.model.isolated == "own":
-        return step_by_step(system, data, prior)
-    return last_step(system, data, prior).information
-
-
-def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
-    """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
-
-    y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
-    hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
-    """
-    start = initial_state(system)
-    n = start.layout.agents
-    information = prior_information(system.model, data, prior)
-    before, slope_before = start.offset[:, None], start.forward(np.eye(n))
-    for row, step in enumerate(transitions(system, data.seen.last)):
-        # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
-        # x₀.
-        slope = step.forward(slope_before, np.eye(n)) if not row else step.hidden_input()
-        public: Array = data.at(row).T
-        facts = np.concatenate([slope, public - step.forward(before)], axis=1)
-        # Noise is correlated between agents but not between steps, so each step is whitened separately.
-        information = information.condition(*separate_noise(facts, step.noise_input(), n))
-        before = public
-    return information
