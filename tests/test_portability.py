@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.sources import FILES, ROOT, nodes
-from tests.waiting import run, started
+from tests.waiting import line_of, run, started
 
 if sys.platform != "linux":
     pytest.skip("imitates Windows by means of Linux", allow_module_level=True)
@@ -129,8 +129,7 @@ except SweepBusyError as error:
 def test_the_lock_of_windows_ends_with_its_process(folder: Path) -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with started([sys.executable, "-c", HOLD], cwd=folder, env=environment(folder), **pipes) as holder:
-        assert holder.stdout is not None
-        assert [holder.stdout.readline() for _ in range(2)] == ["False\n", "held\n"]
+        assert [line_of(holder) for _ in range(2)] == ["False\n", "held\n"]
         busy, message = on_windows(folder, HOLD).stdout.splitlines()
         assert busy == "True"
         assert f"process {holder.pid} on" in message

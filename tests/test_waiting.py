@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.waiting import processor_time, run, started, wait_for_end, wait_until
+from tests.waiting import line_of, processor_time, run, started, wait_for_end, wait_until
 
 ASLEEP = "import time; print('asleep', flush=True); time.sleep(1000)"
 STARTS = f"""import subprocess, sys
@@ -46,6 +46,14 @@ def test_a_process_that_sleeps_makes_no_progress(monkeypatch: pytest.MonkeyPatch
         run([sys.executable, "-c", ASLEEP])
 
 
+def test_a_line_that_does_not_come_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.waiting.PATIENCE", 0.5)
+    with started([sys.executable, "-c", ASLEEP], stdout=subprocess.PIPE) as process:
+        assert line_of(process) == "asleep\n"
+        with pytest.raises(pytest.fail.Exception, match="a line of"):
+            line_of(process)
+
+
 def test_a_process_without_an_end_is_told_by_its_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.waiting.PROCESSOR_LIMIT", 0.2)
     with pytest.raises(pytest.fail.Exception, match="has no end"):
@@ -59,8 +67,7 @@ def gone(pid: int) -> bool:
 @pytest.mark.skipif(os.name != "posix", reason="groups of processes are those of POSIX")
 def test_what_a_process_has_started_is_gone_with_it() -> None:
     with started([sys.executable, "-c", STARTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        grandchild = int(process.stdout.readline())
+        grandchild = int(line_of(process))
         assert processor_time(process.pid) > 0
     wait_until(lambda: gone(grandchild), "the end of a process that a process has started")
 
@@ -69,8 +76,7 @@ def test_what_a_process_has_started_is_gone_with_it() -> None:
 def test_a_process_dies_with_whoever_runs_the_tests() -> None:
     root = Path(__file__).parent.parent
     with started([sys.executable, "-c", TESTS], stdout=subprocess.PIPE, cwd=root) as process:
-        assert process.stdout is not None
-        inner = int(process.stdout.readline())
+        inner = int(line_of(process))
         os.kill(process.pid, signal.SIGKILL)
         wait_for_end(process)
         wait_until(lambda: gone(inner), "the end of a process whose parent was killed")

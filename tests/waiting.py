@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -129,6 +130,21 @@ def wait_for_end(process: subprocess.Popen[str], show: Callable[[], str] = str) 
     wait_until(lambda: process.poll() is not None, f"the end of {process.args!r}", progress=used, show=show)
     assert process.returncode is not None
     return process.returncode
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """Wait for the next line that a process prints, and return it; an empty one is the end of what it prints."""
+    assert process.stdout is not None
+    pool = ThreadPoolExecutor(1)
+    line = pool.submit(process.stdout.readline)
+    try:
+        wait_until(line.done, f"a line of {process.args!r}", progress=lambda: processor_time(process.pid))
+    except BaseException:
+        process.kill()  # who reads its output would wait for ever
+        raise
+    finally:
+        pool.shutdown(wait=False)
+    return line.result()
 
 
 def run(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.explorer.driving import ROOT, STILL, Driver
-from tests.waiting import started
+from tests.waiting import line_of, started
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -41,8 +41,7 @@ def server() -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture(scope="session")
 def explorer(server: subprocess.Popen[str]) -> str:
     """The address of the explorer."""
-    assert server.stdout is not None
-    address = re.search(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())
+    address = re.search(r"http://127\.0\.0\.1:\d+/", line_of(server))
     assert address is not None
     return address[0]
 

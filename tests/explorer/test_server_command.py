@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -26,6 +26,7 @@ from peerpressure.explorer.models import page_state
 from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.explorer.server import LOOPBACK, PORT, address_of, bracketed, is_loopback, names_for, open_socket
 from peerpressure.scenario import load_scenario, scenario_from
+from tests import waiting
 from tests.explorer.driving import fragment_of
 
 FILES = """
@@ -58,26 +59,13 @@ MODULE = ("-m", "peerpressure")
 @contextlib.contextmanager
 def started(*arguments: object, program: Sequence[str] = MODULE) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Give the running command and its address."""
-    process = subprocess.Popen(
-        [sys.executable, *program, "explore", "--no-browser", "--port", "0", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
-    try:
-        assert process.stdout is not None
-        yield process, _address(process.stdout)
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def _address(output: IO[str]) -> str:
-    for line in output:
-        if match := re.search(r"http://\S+/", line):
-            return match[0]
-    raise AssertionError("it ended without an address")
+    command = [sys.executable, *program, "explore", "--no-browser", "--port", "0", *map(str, arguments)]
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with waiting.started(command, env=environment, **pipes) as process:
+        while (match := re.search(r"http://\S+/", line := waiting.line_of(process))) is None:
+            assert line, "it ended without an address"
+        yield process, match[0]
 
 
 # The command in a process that takes long to be taken apart, as on a machine that does much else.
@@ -94,8 +82,9 @@ def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
         assert listed["default"]["scenario"]["agents"]["hidden"] == [1, 2, 3]
         assert answer.status_code == 200
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=WAITED)
-        assert (process.returncode, rest.strip()) == (0, "Explorer ended")
+        assert waiting.wait_for_end(process) == 0
+        assert process.stdout is not None
+        assert process.stdout.read().strip() == "Explorer ended"
 
 
 # The command, with a pressure whose every look is work that cannot be called off.
@@ -118,7 +107,6 @@ def pressure(self, t):
 Linear.pressure = pressure
 main()
 """
-WAITED = 20  # seconds for an end that takes less than two, on machines that do much else
 SMALL = {"network": {"named": "karate"}, "run": {"steps": 5}}
 
 
@@ -129,13 +117,13 @@ def test_ctrl_c_ends_it_whatever_is_being_computed() -> None:
         pool = clients.enter_context(ThreadPoolExecutor(3))
         answers = [pool.submit(httpx.post, f"{address}api/run", json={"scenario": SMALL}, timeout=60) for _ in range(3)]
         for _ in answers:
-            assert process.stdout.readline().strip() == "at work"
+            assert waiting.line_of(process) == "at work\n"
         # One who has nothing to ask, and one who never finishes the question.
         place = (httpx.URL(address).host, httpx.URL(address).port or 80)
         for sent in (b"", b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"):
             clients.enter_context(socket.create_connection(place)).sendall(sent)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=WAITED) == 0
+        assert waiting.wait_for_end(process) == 0
         assert process.stdout.read().strip().splitlines()[-1] == "Explorer ended"
         # Whoever asked is told that there will be no answer.
         assert [answer.result().status_code for answer in answers] == [409] * 3

@@ -20,7 +20,6 @@ from peerpressure.fitting._integrated import integrated_height, level_of, sums_o
 from peerpressure.fitting._measured_rivals import MeasuredFit, MeasuredLikelihood
 from peerpressure.fitting._record import Errors, Panel, panel
 from peerpressure.fitting._rivals import FamilyFit, fit_average
-from peerpressure.fitting.page import page
 from peerpressure.model import Model
 from peerpressure.support.progress import announcing
 from tests.fitting.long_records import graph, record, walk
@@ -106,6 +105,7 @@ def test_measurement_noise_that_is_declared_does_not_hide_pressure() -> None:
     assert isinstance(ignored, FamilyFit)
     assert ignored.parameters.high[0] < 0.5
     assert fit.parameters.low[0] < 0.5 < fit.parameters.high[0]
+    assert fit.measurement_noise is not None
     value, low, high = fit.measurement_noise
     assert low <= value <= high
     assert low < 0.1 < high
@@ -156,7 +156,7 @@ def test_models_of_the_user_and_pages_take_answers_with_errors() -> None:
     mine = pp.Model(network, pressure=0.5, noise=pp.Gaussian(1.0))
     found = pp.compare(rows, network, ["none", mine], observation=pp.Observation(rounding=0.1))
     assert set(found.fits) == {"none", "model 1"}
-    assert b"Comparison of models" in page(found)
+    assert found.estimates(drawn=True).title == "Comparison of models"
     assert found.errors["error"].between(0, 1).all()
 
 

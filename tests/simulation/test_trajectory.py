@@ -20,7 +20,7 @@ from peerpressure.simulation.trajectory import State, replicate_numbers
 from peerpressure.support.files import replacing
 from tests import general_networks
 from tests.builders import NOISES, SCHEDULES, random_model
-from tests.waiting import processor_time, started, wait_until
+from tests.waiting import line_of, processor_time, started, wait_until
 
 ARRAYS = ("replicates", "times", "agents", "states", "minimum", "maximum", "mean", "spread", "max_distance")
 
@@ -178,8 +178,7 @@ def test_an_interrupted_process_leaves_no_half_written_run(tmp_path: Path) -> No
         folder.mkdir()
     command = [sys.executable, "-W", "ignore", "-c", ENDLESS, *map(str, signals)]
     with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        copies = [psutil.Process(int(process.stdout.readline())) for _ in signals]
+        copies = [psutil.Process(int(line_of(process))) for _ in signals]
         wait_until(lambda: all((folder / "run.npz").exists() for folder in signals), "a first run of each")
         time.sleep(0.25)  # so they are at any place
         for copy, number in zip(copies, signals.values(), strict=True):

@@ -25,9 +25,9 @@ plan, shard, folder, options = json.loads(sys.argv[1])
 run_sweep(Plan(**plan).part(*shard) if shard else Plan(**plan), folder, **options)
 """
 # A scheduler and workers as ``python -m dask`` starts them, but forked, since Dask is long in loading. The process that
-# has loaded it waits for its end, and says which ones it has started.
+# has loaded it says which ones it has started, and ends them with its input, also if whoever runs the tests was killed.
 _CLUSTER = """
-import json, os, sys
+import json, os, signal, sys
 from distributed.cli import dask_scheduler, dask_worker
 def started(command, arguments):
     if number := os.fork():
@@ -38,6 +38,7 @@ print(started(dask_scheduler.main, ["--host", "127.0.0.1", "--port", "0", "--sch
 options = ["--scheduler-file", file, "--nthreads", "1", "--no-nanny", *worker]
 print(started(dask_worker.main, options), started(dask_worker.main, options), flush=True)
 sys.stdin.read()
+os.killpg(0, signal.SIGKILL)
 """
 
 
@@ -95,6 +96,7 @@ class Cluster:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         assert self._starter.stdout is not None
         numbers = [int(text) for line in (1, 2) for text in self._starter.stdout.readline().split()]
@@ -109,7 +111,4 @@ class Cluster:
 
     def close(self) -> None:
         """End all of it."""
-        for process in (*self.workers, self.scheduler):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
         self._starter.communicate()

@@ -14,7 +14,7 @@ import pytest
 from peerpressure.cli import invoke
 from peerpressure.sweep import _runners
 from tests.in_process import Worker
-from tests.waiting import run
+from tests.waiting import line_of, run, started
 
 from .running import ROOT, environment
 
@@ -106,11 +106,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The program that stands in for ``peerpressure``."""
     place = str(tmp_path_factory.mktemp("door") / "door")
     program = [sys.executable, "-c", COPIES, place]
-    with subprocess.Popen(program, env=environment(), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
+    with started(program, env=environment(), stdout=subprocess.PIPE) as process:
+        assert line_of(process) == "ready\n"
         yield COMMAND.format(python=sys.executable, place=place)
-        process.kill()
 
 
 def recipes() -> dict[str, str]:

@@ -79,7 +79,6 @@ def compare(
     check_report(report)
     with progress_line() as show_stage, listing_problems():
         from peerpressure.fitting import compare as compare_models
-        from peerpressure.fitting.page import estimates_of
         from peerpressure.recovery import read_observations
 
         look = observation_of(rounding, scale)
@@ -99,7 +98,7 @@ def compare(
             measurement_noise=measurement_noise,
         )
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
-        estimates = estimates_of(comparison, drawn=out is not None and is_folder(out))
+        estimates = comparison.estimates(drawn=out is not None and is_folder(out))
         if out is not None:
             from peerpressure.report.run import network_files
 

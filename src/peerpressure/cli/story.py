@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from peerpressure.cli.terminal import show
 from peerpressure.support.files import declare_output, replacing
 
 
@@ -32,9 +33,9 @@ def story(
     with replacing(file) as target:
         target.write(str(page()).encode())
     if out is not None:
-        typer.echo(f"{file}: {file.stat().st_size:,} bytes")
+        show(f"{file}: {file.stat().st_size:,} bytes")
         return
     import webbrowser
 
     opened = webbrowser.open(file.as_uri())
-    typer.echo(f"{file} {'is open in the browser' if opened else 'has to be opened by hand, for no browser was found'}")
+    show(f"{file} {'is open in the browser' if opened else 'has to be opened by hand, as no browser was found'}")

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
-from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._compared import Verdict
-from peerpressure.fitting._integrated import Criterion, conditional_run
-from peerpressure.fitting._measured_rivals import MeasuredFit
-from peerpressure.fitting._own_rivals import OwnFit
+from peerpressure.fitting._courses import ADAPTING, COURSES
+from peerpressure.fitting._integrated import conditional_run
 from peerpressure.fitting._place_placebo import Placebo, placebo
 from peerpressure.fitting._record import Panel
-from peerpressure.fitting._record_reading import errors_of, network_of, panel_of, refuse_swapped
-from peerpressure.fitting._response import Weight
-from peerpressure.fitting._rivals import (
-    WITH_HIDDEN,
-    AverageFit,
-    Fitted,
-    fit_given,
-    fit_rival,
-    rival_names,
-    weights_of,
-)
-from peerpressure.fitting._sentences import COMMON_CAUSES, sentences_on, verdict_on
+from peerpressure.fitting._response import Verdict, Weight, drawn_picture
+from peerpressure.fitting._rivals import Rival, weights_of
 from peerpressure.model import Model
 from peerpressure.model.step import Array
-from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit
+from peerpressure.networks import Network
+from peerpressure.recovery import FitDiagnostics, diagnose_fit
 from peerpressure.support.files import replacing
-from peerpressure.support.progress import ShouldStop, announce, cancellable, check_cancelled
+from peerpressure.support.progress import announce
 from peerpressure.support.resources import few_threads
 
 if TYPE_CHECKING:
@@ -45,182 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from peerpressure.recovery import ScoreTests
+    from peerpressure.report.estimates import Estimates, Picture
 
-Start: TypeAlias = Literal["hidden", "public"]
-Rivals: TypeAlias = Sequence[str | Model] | Mapping[str, Model]
-# Rows up to which no default set of rivals is compared.
-FEW_ROWS = 5
 # Models with less weight than this do not change an average in the digits that are shown.
 _NEGLIGIBLE = 1e-3
-
-
-def compare(
-    data: Any,
-    network: Network | TemporalNetwork | str | Path | None = None,
-    rivals: Rivals | None = None,
-    *,
-    start: Start = "hidden",
-    stubbornness: float | ArrayLike = 1.0,
-    observation: Observation | None = None,
-    measurement_noise: bool = False,
-    step: str | None = None,
-    origin: object = None,
-    should_stop: ShouldStop | None = None,
-) -> Comparison:
-    """Compare rival models of observed answers: whether people respond, which model fits, and what they think.
-
-    Every rival is fitted to exactly the same answers: all but the first of each agent, given the first ones. Hidden
-    opinions are integrated out, and so they do not count as parameters. Rivals are ranked by Schwarz's criterion (BIC).
-
-    Parameters
-    ----------
-    data : Trajectory, pandas.DataFrame, xarray.Dataset, array or path
-        Public opinions over time, in any form that `recovery.observations_of` takes: for instance the path of a table
-        with columns ``time``, ``agent`` and ``public``, or with ``time`` and one column for each agent. Answers may be
-        missing.
-    network : Network, TemporalNetwork or path, optional
-        Who listens to whom, or a file that `read_network` reads. Without one, only rivals that need none are compared.
-    rivals : sequence of str and Model, or mapping of str to Model, optional
-        Names among "none", "constant", "linear" and "power", each also with "+adaptation", "degroot", "walk",
-        "own-return" and "common-return", and those of them without neighbours with "+trend" or "+period"; and models of
-        your own. Their network, stubbornness, pressure and adaptation are used as they are; hidden opinions and the
-        size of the noise are fitted. By default all names that the record can tell apart; models that are passed as a
-        mapping are compared with these as well.
-    start : {"hidden", "public"}, default "hidden"
-        Whether the first row answers to a start that was not observed, or is itself the public start y₀ of the model.
-        Under a hidden start step 0 is not used, since it would show the hidden opinions themselves.
-    stubbornness : float or sequence of float, default 1.0
-        Weight of an agent's own opinion, one for all or one for each agent. Only its ratio to the pressure counts.
-    observation : Observation, optional
-        ``Observation(rounding=0.1)`` for rounded answers, and ``Observation(scale=(1, 5))`` for points of a scale,
-        which are taken as ordered categories. An observation of some agents or steps is refused.
-    measurement_noise : bool, default False
-        Whether answers have errors of unknown size, to which nobody responds. With few rows, these and the noise of
-        opinions are hard to tell apart.
-    step, origin : optional
-        Length of a step and time of step 0, if the times of a table are dates, as for `Trajectory.from_dataframe`.
-    should_stop : callable, optional
-        Called often; the work is cancelled with `CancelledError` if it returns True.
-
-    Returns
-    -------
-    Comparison
-        The answer in sentences, the table of rivals, the best model, and averages over models.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are fewer than three rows, or up to five and no rivals were named; several replicates or topics,
-        agents that the network lacks, or answers that never change; or if a rival is unknown or cannot be scored.
-    FileFormatError
-        If a file cannot be read.
-
-    See Also
-    --------
-    fitting.response : Whether people respond to what they see, from records of a few rows, in one group or in many.
-    recover : Estimate hidden opinions with a model that is known.
-    infer_network : Estimate the network itself.
-
-    References
-    ----------
-    .. [1] G. Schwarz (1978), Estimating the dimension of a model. Annals of Statistics 6.
-    .. [2] J. M. Wooldridge (2005), Simple solutions to the initial conditions problem in dynamic, nonlinear panel data
-       models with unobserved heterogeneity. Journal of Applied Econometrics 20.
-    .. [3] T. Lancaster (2002), Orthogonal parameters and panel data. Review of Economic Studies 69.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import peerpressure as pp
-    >>> graph = pp.networks.barabasi_albert(20, 2, seed=1)
-    >>> people = pp.Model(graph, np.linspace(0, 1, 20), pressure=pp.Linear(0.2), noise=pp.Gaussian(0.3))
-    >>> answer = pp.compare(pp.simulate(people, 40, seed=1), graph, ["none", "constant", "linear", "walk"])
-    >>> answer.best
-    'linear'
-    >>> answer.sentences[0]
-    'People respond to their neighbours.'
-    """
-    _check_start(start)
-    refuse_swapped(data)
-    graph = network_of(network)
-    with cancellable(should_stop):
-        panel, notes = panel_of(
-            data,
-            graph,
-            stubbornness,
-            public_start=start == "public",
-            errors=errors_of(observation, measurement_noise),
-            step=step,
-            origin=origin,
-        )
-        if rivals is None and graph is not None and panel.errors is None:
-            _check_rows(panel)
-        with few_threads(panel.n):
-            fits, left_out = _fitted(panel, rivals)
-    return Comparison(panel, fits, graph is not None, (*panel.remarks, *notes, *left_out))
-
-
-def _check_start(start: object) -> None:
-    if start not in ("hidden", "public"):
-        remedy = "use 'public' where the first row is the start itself"
-        raise InvalidInputError(message("start must be 'hidden' or 'public'", got=repr(start), remedy=remedy))
-
-
-def _check_rows(panel: Panel) -> None:
-    """Raise if there are too few rows to tell courses of pressure apart, and another question can be answered."""
-    if panel.length < FEW_ROWS:
-        rule = f"records of {FEW_ROWS} rows or fewer tell whether people respond, not how pressure changes"
-        remedy = (
-            "had people seen each other's answers before the first row? set first = 'before' if they had not, or "
-            "'after' (peerpressure response --first, fitting.response in Python), or name the rivals to compare"
-        )
-        raise InvalidInputError(message(rule, got=f"{panel.length + 1}", remedy=remedy))
-
-
-def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Fitted], tuple[str, ...]]:
-    """Return the fitted rivals, and why some were left out."""
-    known = rival_names(panel)
-    names, given = _named(rivals, known)
-    criterion, fits, notes = Criterion(panel), dict[str, Fitted](), list[str]()
-    count = len(names) + len(given)
-    for place, name in enumerate([*names, *given], 1):
-        announce(f"fitting {name}, model {place} of {count}")
-        check_cancelled()
-        parts = tuple(fits.values())
-        fits[name] = fit_given(panel, name, given[name]) if name in given else fit_rival(criterion, name, parts)
-    announce("")
-    for name, fit in fits.items():
-        if fit.unidentified:
-            notes.append(f"{name} has no weight: its {fit.unidentified} is at the end of what a record can tell.")
-    return fits, tuple(notes)
-
-
-def _named(rivals: Rivals | None, known: Sequence[str]) -> tuple[list[str], dict[str, Model]]:
-    """Return the names of built-in rivals, and models of the user by name."""
-    if rivals is None:
-        return list(known), {}
-    if isinstance(rivals, Mapping):
-        _refuse_taken(rivals, known)
-        return list(known), dict(rivals)
-    if isinstance(rivals, (str, Model)):
-        rivals = [rivals]
-    names = [each for each in rivals if isinstance(each, str)]
-    models = [each for each in rivals if not isinstance(each, str)]
-    wrong = [name for name in names if name not in known]
-    if wrong or not rivals:
-        rule = f"rivals of this record are {', '.join(known)}, and models"
-        got = repr(wrong[0]) if wrong else "none"
-        raise InvalidInputError(message(rule, got=got, remedy="leave rivals out to compare all of them"))
-    return list(dict.fromkeys(names)), {f"model {place}": model for place, model in enumerate(models, 1)}
-
-
-def _refuse_taken(rivals: Mapping[str, Model], known: Sequence[str]) -> None:
-    taken = [name for name in rivals if name in known]
-    if taken:
-        remedy = "give your model another name"
-        raise InvalidInputError(
-            message("names of models must differ from those of rivals", got=taken[0], remedy=remedy)
-        )
 
 
 @final
@@ -255,7 +69,7 @@ class Comparison:
     """
 
     panel: Panel
-    fits: Mapping[str, Fitted]
+    fits: Mapping[str, Rival]
     has_network: bool = True
     notes: tuple[str, ...] = ()
 
@@ -274,14 +88,14 @@ class Comparison:
         return next(iter(self.weights))
 
     @property
-    def fit(self) -> Fitted:
+    def fit(self) -> Rival:
         """The best rival as it was fitted."""
         return self.fits[self.best]
 
     @property
     def model(self) -> Model | None:
         """The best model, fitted, for ``simulate``, ``recover`` and ``privacy``; None if people return to levels."""
-        return None if isinstance(self.fit, OwnFit) else self.fit.model
+        return self.fit.model
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -307,11 +121,9 @@ class Comparison:
     @cached_property
     def diagnostics(self) -> FitDiagnostics | None:
         """Tests of the best model on the same answers; None if it has none, or answers have errors."""
-        if isinstance(self.fit, OwnFit | MeasuredFit) or self._has_errors:
-            return None
-        if not self.panel.model.is_constant:
-            return None
         model = self.fit.conditional
+        if model is None or not self.panel.model.is_constant:
+            return None
         return replace(diagnose_fit(conditional_run(self.fit.panel, model), model), estimated=("std",))
 
     @cached_property
@@ -334,7 +146,7 @@ class Comparison:
         draws, weights = self._draws()
         is_measured = self.panel.errors is not None and self.panel.errors.is_measured
         names = _DERIVED + ("measurement noise",) * is_measured
-        if isinstance(self.fit, MeasuredFit) and is_measured and not self.fit.tells_errors:
+        if is_measured and not self.fit.tells_errors:
             # Where nobody responds, noise of opinions and of measurement is one noise, of which only the sum is known.
             names = _DERIVED[:-1]
         rows = [
@@ -346,7 +158,7 @@ class Comparison:
     def _has_errors(self) -> bool:
         return self.panel.errors is not None
 
-    def _counted(self) -> dict[str, Fitted]:
+    def _counted(self) -> dict[str, Rival]:
         """Return the rivals that averages are made of."""
         return {name: fit for name, fit in self.fits.items() if self.weights[name] > _NEGLIGIBLE}
 
@@ -372,7 +184,8 @@ class Comparison:
         import pandas as pd
 
         value, variance = np.zeros(self.panel.n), np.zeros(self.panel.n)
-        parts = [(self.weights[name], *self._opinions_of(fit)) for name, fit in self._counted().items()]
+        with few_threads(self.panel.n):
+            parts = [(self.weights[name], *fit.opinions) for name, fit in self._counted().items()]
         total = sum(weight for weight, _, _ in parts)
         for weight, mean, _ in parts:
             value = value + weight / total * mean
@@ -383,12 +196,6 @@ class Comparison:
         columns = {"value": value, "std": std, "low": value - half, "high": value + half}
         named = self.network.name_columns()
         return pd.DataFrame({**named, **columns, "last_answer": self.panel.last})
-
-    def _opinions_of(self, fit: Fitted) -> tuple[Array, Array]:
-        if isinstance(fit, AverageFit):
-            return self.panel.last, np.full(self.panel.n, fit.error)
-        with few_threads(self.panel.n):
-            return fit.opinions
 
     @property
     def network(self) -> Network:
@@ -456,10 +263,10 @@ class Comparison:
         steps = self.panel.steps[1:]
         nothing = np.full(steps.size, np.nan)
         columns = {"best": nothing, "low": nothing, "high": nothing}
-        if isinstance(self.fit, WITH_HIDDEN):
-            with few_threads(self.panel.n):
-                draws, weights = self.fit.courses()
-            best = self.fit.dynamics.rho
+        with few_threads(self.panel.n):
+            sampled = self.fit.courses()
+        if sampled is not None:
+            best, draws, weights = sampled
             ends = np.array([_summary(values, weights)[1:] for values in draws.T]).T
             columns = {"best": best, "low": np.minimum(ends[0], best), "high": np.maximum(ends[1], best)}
         return pd.DataFrame({"step": steps, **columns})
@@ -546,12 +353,52 @@ class Comparison:
         FileFormatError
             If the file cannot be written.
         """
-        from peerpressure.fitting.page import page
+        from peerpressure.report.estimates import REPORT
 
-        text = page(self)
+        text = self.estimates(drawn=True).files()[REPORT]
         with replacing(path) as file:
             file.write(text)
         return Path(path)
+
+    def estimates(self, *, drawn: bool) -> Estimates:
+        """Return what is told of a comparison, for its page and its results folder.
+
+        Parameters
+        ----------
+        drawn : bool
+            Whether figures are drawn, too.
+
+        Returns
+        -------
+        Estimates
+            Sentences, numbers, tables and figures.
+        """
+        from peerpressure.report.estimates import Estimates
+
+        return Estimates(
+            title="Comparison of models",
+            sentences=[*self.sentences, self._record],
+            facts={
+                "best": self.best,
+                "verdict": self.verdict,
+                "weight": self.weight._asdict(),
+                "p_value": self.p_value,
+                "p_value_placebo": self.p_value_placebo,
+                "answers": self.scored,
+                "models": self.table.to_dict(orient="records"),
+                "parameters": self.parameters.to_dict(orient="records"),
+                "opinions": self.opinions.to_dict(orient="records"),
+            },
+            tables={"opinions": self.opinions, "models": self.table, "parameters": self.parameters},
+            pictures=_pictures(self) if drawn else (),
+            notes=self.notes,
+        )
+
+    @property
+    def _record(self) -> str:
+        panel = self.panel
+        first, last = int(panel.steps[0]), int(panel.steps[-1])
+        return f"{panel.n:,} agents, steps {first} to {last}; all models explain the same {self.scored:,} answers."
 
 
 _DERIVED = ("pressure, first step", "pressure, mean", "pressure, last step", "adaptation", "noise std")
@@ -564,3 +411,249 @@ def _summary(values: Array, weights: Array) -> tuple[float, float, float]:
     mean = float(weights @ values / weights.sum())
     low, high = (float(values[order][min(int(np.searchsorted(share, p)), values.size - 1)]) for p in (0.025, 0.975))
     return mean, min(low, mean), max(high, mean)
+
+
+# The answer in words.
+
+COMMON_CAUSES = (
+    "No such record tells influence from shocks that neighbours share, or from friendships that form because people "
+    "agree."
+)
+# Weight above which the choice of a model is not doubted, and p-values below which its fit is.
+_CLEAR, _DOUBTFUL = 0.9, 0.01
+# P-values of the placebo at which a response is found, and the response that must be found where none is said to be.
+_FOUND, _MATTERS = 0.05, 0.2
+# Courses of pressure, and how many times more likely some must be than others to be told from them.
+_STEADY, _CHANGING, _FAR_MORE = frozenset({"constant"}), frozenset({"linear", "power"}), 20.0
+
+
+def sentences_on(c: Comparison) -> tuple[str, ...]:
+    """Return the answer: response to neighbours, course of pressure, adaptation, fit, what is missed, and limits.
+
+    A record that was read in the wrong way spoils all of it, which is said first.
+    """
+    answer = (*_response(c), *_course(c), *_adaptation(c), *_errors(c), *_doubt(c), *_fit(c), *_missed(c), *_limits(c))
+    return (*_spoilt(c), *answer)
+
+
+def _spoilt(c: Comparison) -> Iterator[str]:
+    if c.panel.remarks:
+        yield "These answers lie on a grid and were taken as exact, so pressure looks weaker than it is: see the notes."
+
+
+def verdict_on(c: Comparison) -> Verdict:
+    """Return the answer of both witnesses: the best rival, and the placebo."""
+    if c.placebo is None:
+        return "cannot tell"
+    likely, found = c.fit.uses_network, c.placebo.p_value <= _FOUND
+    if likely and found:
+        return "responds"
+    return "no response" if not likely and not found and c.placebo.smallest <= _MATTERS else "cannot tell"
+
+
+def _response(c: Comparison) -> Iterator[str]:
+    fit = c.fit
+    if c.placebo is None:
+        yield _alone(c)
+        return
+    if c.verdict == "responds":
+        yield "People respond to their neighbours."
+        # Where pressure changes there is no one weight.
+        if not (_describes(c) and c.best.removesuffix(ADAPTING) in _CHANGING):
+            value, low, high, _ = c.weight
+            yield f"On average they move {value:.2g} ({low:.2g} to {high:.2g}) of the way to their mean at each step."
+        yield from filter(None, [fit.words])
+        return
+    if c.verdict == "no response":
+        yield "There is no sign that people respond to their neighbours in this network."
+        yield f"A response of {_share(c)} of the way to their mean at each step would have been found."
+    else:
+        yield "These data cannot tell whether people respond to their neighbours."
+        yield _why_not(c, c.placebo)
+    if not fit.uses_network:
+        yield _alone(c)
+
+
+def _share(c: Comparison) -> str:
+    return "" if c.placebo is None else f"{c.placebo.smallest:.2g}"
+
+
+def _why_not(c: Comparison, placebo: Placebo) -> str:
+    """Return why the two witnesses do not answer."""
+    if not placebo.can_tell:
+        return "All hear the same, so a response is not told from what moves all alike."
+    if c.fit.uses_network:
+        return (
+            f"The best model has a response, but people dealt to other places tell as much (p = {placebo.p_value:.2g})."
+        )
+    if placebo.p_value <= _FOUND:
+        return (
+            f"Neighbours tell more than people dealt to their places (p = {placebo.p_value:.2g}), "
+            "but a model without a response explains the answers best."
+        )
+    if not placebo.smallest < 1:
+        return "So few answers would hardly show a response of any size."
+    return f"A response of less than {_share(c)} of the way to their mean at each step would not have been found."
+
+
+def _alone(c: Comparison) -> str:
+    return c.fit.words or _ALONE.get(c.best, _ALONE["none"])
+
+
+_ALONE = {
+    "none": "Answers vary about opinions of people's own, which do not change.",
+    "none" + ADAPTING: "Answers vary about opinions of people's own, which follow their own answers.",
+    "walk": "Each agent moves on from its last answer, at random and on its own.",
+}
+
+
+def _describes(c: Comparison) -> bool:
+    """Return whether the best model's own parameters are told: one that fits badly has neither right sizes nor ends."""
+    fits = c.p_value is None or c.p_value >= _DOUBTFUL
+    return c.verdict == "responds" and c.best.removesuffix(ADAPTING) in COURSES and fits
+
+
+def _course(c: Comparison) -> Iterator[str]:
+    if not _describes(c):
+        return
+    name, p = c.best.removesuffix(ADAPTING), c.fit.parameters
+    if name == "constant":
+        size = _interval(p.value[0], p.low[0], p.high[0])
+        known = _outweighs(c, _STEADY, _CHANGING)
+        yield f"Pressure is constant, {size}." if known else f"Pressure is {size} if constant; growth is not ruled out."
+    elif name == "linear":
+        size = _interval(p.value[0], p.low[0], p.high[0])
+        if _outweighs(c, _CHANGING, _STEADY):
+            yield f"Pressure grows with time, by {size} a step."
+        else:
+            yield f"Pressure seems to grow with time, by {size} a step, but constant pressure is not ruled out."
+    elif name == "power":
+        verb = "grows" if p.low[1] > 0 else "falls" if p.high[1] < 0 else "hardly changes"
+        yield f"Pressure {verb} with time, with exponent {_interval(p.value[1], p.low[1], p.high[1])}."
+
+
+def _outweighs(c: Comparison, these: frozenset[str], others: frozenset[str]) -> bool:
+    """Return whether courses of pressure were compared with others, and are far more likely than these."""
+    sums = [
+        sum(weight for name, weight in c.weights.items() if name.removesuffix(ADAPTING) in names)
+        for names in (these, others)
+    ]
+    return any(name.removesuffix(ADAPTING) in others for name in c.weights) and sums[0] >= _FAR_MORE * sums[1]
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    ends = f"{low:.3g} or more" if np.isinf(high) else f"{low:.3g} to {high:.3g}"
+    return f"{value:.3g} ({ends})"
+
+
+def _adaptation(c: Comparison) -> Iterator[str]:
+    if not _describes(c):
+        return
+    if c.best.endswith(ADAPTING):
+        p = c.fit.parameters
+        value, low, high = p.value[-1], p.low[-1], p.high[-1]
+        yield f"Opinions adapt to answers, by {_interval(value, low, high)} of the difference at each step."
+    elif c.best + ADAPTING in c.fits:
+        yield "Opinions stay as they are: adaptation is not distinguishable from none."
+
+
+def _errors(c: Comparison) -> Iterator[str]:
+    if c.fit.tells_errors:
+        noise = c.fit.measurement_noise
+        if noise is not None:
+            yield f"Answers have errors of measurement of {_interval(*noise)}, to which nobody responds."
+    else:
+        yield "Errors of measurement cannot be told from the noise of opinions where nobody responds to anybody."
+
+
+def _doubt(c: Comparison) -> Iterator[str]:
+    names = list(c.weights)
+    if c.weights[c.best] < _CLEAR and len(names) > 1:
+        share, other = c.weights[names[1]], names[1]
+        yield f"The choice is not clear: {c.best} has a weight of {c.weights[c.best]:.2f}, {other} one of {share:.2f}."
+
+
+def _fit(c: Comparison) -> Iterator[str]:
+    p = c.p_value
+    if c.panel.errors is not None:
+        yield "Whether this model fits is not tested: tests need exact answers."
+    elif c.fit.model is None:
+        yield "Whether this model fits is not tested: tests are of models with hidden opinions."
+    if p is None:
+        return
+    if p >= _DOUBTFUL:
+        yield f"The data are as this model expects (p = {p:.2g})."
+        return
+    yield f"Even the best of these models fits badly (p = {p:.2g}): something else made these data."
+    if c.diagnostics is not None:
+        yield from (f"{finding[0].upper()}{finding[1:]}." for finding in c.diagnostics.findings.values())
+
+
+def _missed(c: Comparison) -> Iterator[str]:
+    if c.misses is not None and c.misses.sentences:
+        yield from c.misses.sentences
+        yield "For each of agents, signs and ties, such a finding is chance in 1 of 20 records that the model explains."
+
+
+def _limits(c: Comparison) -> Iterator[str]:
+    if c.caveat:
+        yield c.caveat
+    if not c.has_network:
+        yield "Without a network, only models without neighbours were compared; infer_network estimates who hears whom."
+
+
+# The page.
+
+_MOST_PLACED = 120  # agents whose layout takes a second or two
+
+
+def _pictures(comparison: Comparison) -> list[Picture]:
+    from peerpressure.plotting import comparison as draw
+
+    pictures = [
+        drawn_picture(
+            "Which model explains the answers",
+            "The difference in BIC of every model from the best one. A difference of 10 is strong evidence.",
+            draw.weights(comparison.table),
+        )
+    ]
+    if np.isfinite(comparison.pressure["best"]).any():
+        pictures.append(
+            drawn_picture(
+                "Peer pressure over time",
+                "By the best model, with 95 % intervals: only as right as the form of its curve. An arrow marks "
+                "intervals that reach further than the axis.",
+                draw.pressure(comparison.pressure, comparison.best),
+            )
+        )
+    if np.isfinite(comparison.opinions["value"]).any():
+        pictures.append(
+            drawn_picture(
+                "What people think and what they said last",
+                "Hidden opinions with 95 % intervals, averaged over models. On the dotted line, people say what they "
+                "think; red intervals do not contain the last answer.",
+                draw.opinions(comparison.opinions),
+            )
+        )
+    pictures += _pictures_of_missed(comparison)
+    return [
+        *pictures,
+        drawn_picture(
+            "Error of the next answer",
+            "Root mean square over agents of the difference between answers and their predictions from earlier ones.",
+            draw.errors(comparison.errors),
+        ),
+    ]
+
+
+def _pictures_of_missed(comparison: Comparison) -> list[Picture]:
+    from peerpressure.plotting import comparison as draw
+
+    graph, misses = comparison.network, comparison.misses
+    if misses is None or not misses.missed or graph.n > _MOST_PLACED:
+        return []
+    caption = " ".join(misses.sentences)
+    names = [str(label) for label in graph.labels]
+    return [
+        drawn_picture("What the best model misses", caption, draw.missed(names, comparison.edges, comparison.missed))
+    ]

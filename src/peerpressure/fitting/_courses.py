@@ -31,7 +31,7 @@ _FIRST_SIZES = np.linspace(-4.0, 4.0, 9)
 _FIRST_EXPONENTS = (-0.5, 0.0, 0.5, 1.0, 1.5)
 _FIRST_RATES: tuple[float, ...] = (-6.0, -4.0, -3.0, -2.0, 0.0)
 # Names of the parameters of each course, and the exponent of time in it where that is known.
-_COURSES: dict[str, tuple[tuple[str, ...], float | None]] = {
+COURSES: dict[str, tuple[tuple[str, ...], float | None]] = {
     "none": ((), 0.0),
     "constant": (("pressure",), 0.0),
     "linear": (("slope",), 1.0),
@@ -54,6 +54,9 @@ class ParameterTable:
     high: Array
 
 
+NO_PARAMETERS = ParameterTable((), *(np.zeros(0) for _ in range(4)))
+
+
 @final
 @dataclass(frozen=True)
 class Course:
@@ -71,15 +74,15 @@ class Course:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of its parameters, one for each coordinate."""
-        return _COURSES[self.name][0] + ("adaptation",) * self.adapts
+        return COURSES[self.name][0] + ("adaptation",) * self.adapts
 
     @cached_property
     def _pressures(self) -> int:
-        return len(_COURSES[self.name][0])
+        return len(COURSES[self.name][0])
 
     @cached_property
     def _exponent(self) -> float | None:
-        return _COURSES[self.name][1]
+        return COURSES[self.name][1]
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -146,7 +149,7 @@ class Course:
         if part.name == "none":
             # As good as no pressure.
             return np.array([_SIZES[0], 0.0][: self._pressures] + rate)
-        return np.array([*size, _COURSES[part.name][1], *rate]) if self.name == "power" else None
+        return np.array([*size, COURSES[part.name][1], *rate]) if self.name == "power" else None
 
     def shown(self, z: Array, ends: Array, side: int) -> Array:
         """Return ends of intervals as parameters; an end of the search range is one of the legal range."""
@@ -172,6 +175,6 @@ def course_names(panel: Panel) -> tuple[str, ...]:
     """Return the courses of peer pressure that a record can tell apart, each with adaptation after it."""
     many = panel.length >= TELLING_ROWS
     # A few rows tell an exponent neither from a level nor from noise.
-    names = [name for name in _COURSES if name == "none" or (panel.slope.any() and (many or name != "power"))]
+    names = [name for name in COURSES if name == "none" or (panel.slope.any() and (many or name != "power"))]
     adapting = {name for name in names if many or (name == "none" and panel.length > LEAST_ROWS - 1)}
     return tuple(each for name in names for each in (name, name + ADAPTING) if each == name or name in adapting)

@@ -25,7 +25,7 @@ from scipy import special
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_search import AnswerIntervals, AnswerProblem, Climb
 from peerpressure.fitting._answers import Answers, Sites
-from peerpressure.fitting._courses import Course, ParameterTable
+from peerpressure.fitting._courses import NO_PARAMETERS, Course, ParameterTable
 from peerpressure.fitting._integrated import Dynamics, own_series
 from peerpressure.fitting._latent_path import LatentPath, Measurement, first_opinions, last_opinions, predicted
 from peerpressure.fitting._parameters import PARAMETERS
@@ -222,6 +222,9 @@ class MeasuredFit:
     likelihood: MeasuredLikelihood = field(repr=False)
     top: Climb = field(repr=False)
     given: Model | None = None
+    words = ""
+    # Tests need exact answers.
+    conditional = None
 
     @property
     def course(self) -> Course:
@@ -256,7 +259,7 @@ class MeasuredFit:
     @property
     def tells_errors(self) -> bool:
         """Whether errors of measurement are told from the noise of opinions, to which somebody must respond."""
-        return self.likelihood.errors.is_measured and (self.uses_network or self.course.adapts)
+        return not self.likelihood.errors.is_measured or self.uses_network or self.course.adapts
 
     @property
     def uses_network(self) -> bool:
@@ -279,10 +282,10 @@ class MeasuredFit:
         return self.course.rate(self.z)
 
     @property
-    def measurement_noise(self) -> tuple[float, float, float]:
-        """The size of the noise of measurement with the ends of its interval; 0 where there is none."""
+    def measurement_noise(self) -> tuple[float, float, float] | None:
+        """The size of the noise of measurement with the ends of its interval; None where there is none."""
         if not self.likelihood.errors.is_measured:
-            return 0.0, 0.0, 0.0
+            return None
         place = self.likelihood.names.index("measurement_noise")
         ends = [self._intervals.end(place, side) for side in (-1, 1)]
         low, high = (float(np.exp(end)) for end in ends)
@@ -306,7 +309,7 @@ class MeasuredFit:
     def _parameters(self) -> ParameterTable:
         count, course = self.own_count, self.course
         if not count:
-            return ParameterTable((), *(np.zeros(0) for _ in range(4)))
+            return NO_PARAMETERS
         std = np.sqrt(np.diagonal(self._intervals.covariance))[:count]
         value = course.values(self.z)
         low, high = (course.shown(self.z, self._reach[place], place) for place in (0, 1))
@@ -346,9 +349,10 @@ class MeasuredFit:
         """
         return np.array([self._derived(z) for z in self._sample]), np.full(_DRAWS, 1 / _DRAWS)
 
-    def courses(self) -> tuple[Array, Array]:
-        """Return draws of the pressure at each scored row, (m, T), and their shares, (m,)."""
-        return np.array([self.likelihood.dynamics_at(z).rho for z in self._sample]), np.full(_DRAWS, 1 / _DRAWS)
+    def courses(self) -> tuple[Array, Array, Array]:
+        """Return the pressure at each scored row, (T,), draws of it, (m, T), and their shares, (m,)."""
+        drawn = np.array([self.likelihood.dynamics_at(z).rho for z in self._sample])
+        return self.dynamics.rho, drawn, np.full(_DRAWS, 1 / _DRAWS)
 
     @cached_property
     def _sample(self) -> Array:

@@ -438,7 +438,7 @@ def _pictures(found: Response) -> list[Picture]:
     pictures = []
     if found.placebo.statistic:
         pictures.append(
-            _picture(
+            drawn_picture(
                 "The response among shuffled seats",
                 "Grey, how strong the response looks where people keep their answers and swap their seats, so that "
                 "nobody can have responded to what the data say they saw. The line is the data themselves.",
@@ -447,7 +447,7 @@ def _pictures(found: Response) -> list[Picture]:
         )
     if np.isfinite(found.by_round["weight"]).any():
         pictures.append(
-            _picture(
+            drawn_picture(
                 "Weight of what was seen, by round",
                 "Blue, the weight of what was seen in the answers of each round, with 95 % intervals. Grey, the share "
                 "of others in the answers since the first row, at one weight for all rounds.",
@@ -457,7 +457,7 @@ def _pictures(found: Response) -> list[Picture]:
     changes = _revisions(found)
     if len(changes):
         pictures.append(
-            _picture(
+            drawn_picture(
                 "How people revised their answers",
                 "Each dot is a person in a round: how far what they saw was from their last answer, and how much they "
                 "changed it, in robust standard deviations of the question. Dots on the horizontal line did not move. "
@@ -469,7 +469,8 @@ def _pictures(found: Response) -> list[Picture]:
     return pictures
 
 
-def _picture(heading: str, caption: str, figure: Figure) -> Picture:
+def drawn_picture(heading: str, caption: str, figure: Figure) -> Picture:
+    """Return a figure as an image with its heading and caption."""
     from peerpressure.report.estimates import Picture
     from peerpressure.report.pictures import image, settled
 

@@ -11,14 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeAlias, final
+from typing import NamedTuple, Protocol, final
 
 import numpy as np
 from scipy import optimize, special
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._answer_search import AnswerIntervals, Climb
-from peerpressure.fitting._courses import TELLING_ROWS, Bounds, Course, ParameterTable, course_names, course_of
+from peerpressure.fitting._courses import (
+    NO_PARAMETERS,
+    TELLING_ROWS,
+    Bounds,
+    Course,
+    ParameterTable,
+    course_names,
+    course_of,
+)
 from peerpressure.fitting._integrated import (
     Criterion,
     Dynamics,
@@ -32,7 +40,7 @@ from peerpressure.fitting._integrated import (
     within_height,
 )
 from peerpressure.fitting._measured_rivals import MeasuredFit, MeasuredLikelihood, check_measured, fit_measured
-from peerpressure.fitting._own_rivals import OWN_LAWS, OwnFit, fit_own, own_names
+from peerpressure.fitting._own_rivals import OWN_LAWS, fit_own, own_names
 from peerpressure.fitting._record import Errors, Panel
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
@@ -58,27 +66,69 @@ _RATIO = 1.0
 _PROFILED = 3
 
 
-class FittedRival(Protocol):
-    """What a fitted rival has in common with all others."""
+class Rival(Protocol):
+    """A fitted rival, as a comparison reads it."""
 
-    name: str
-    k: int
-    log_likelihood: float
-    bic: float
+    @property
+    def panel(self) -> Panel:
+        """The record, on the network that the rival is for."""
+
+    @property
+    def k(self) -> int:
+        """The number of parameters that agents share."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log-likelihood of the scored answers."""
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion on the scored answers."""
 
     @property
     def unidentified(self) -> str:
-        """The parameter that only the end of its range bounds, empty if there is none."""
-        ...
+        """The parameter that only the end of its range bounds, empty if there is none; such a rival has no weight."""
 
     @property
     def uses_network(self) -> bool:
         """Whether agents respond to their neighbours along the network."""
-        ...
+
+    @property
+    def words(self) -> str:
+        """What people do by a law of its own, as a sentence; empty for pressure and averages."""
+
+    @property
+    def parameters(self) -> ParameterTable:
+        """Parameters of pressure and adaptation, where it has any."""
+
+    @property
+    def measurement_noise(self) -> tuple[float, float, float] | None:
+        """The size of errors of measurement with the ends of its interval; None where none are told."""
+
+    @property
+    def tells_errors(self) -> bool:
+        """Whether errors of measurement can be told from the noise of opinions, to which somebody must respond."""
+
+    @property
+    def opinions(self) -> tuple[Array, Array]:
+        """What agents think after the last row, with standard errors, (n,) each."""
+
+    @property
+    def model(self) -> Model | None:
+        """The fitted model, whose steps are those of the record; None for a law that is none."""
+
+    @property
+    def conditional(self) -> Model | None:
+        """The fitted model whose step 0 is the first row; None where it cannot be tested on exact answers."""
 
     def predictions(self, panel: Panel) -> Array:
         """Return the answers predicted one step ahead, (T, n)."""
-        ...
+
+    def draws(self) -> tuple[Array, Array]:
+        """Return draws of pressure (first, mean, last), rate, noise and errors, and their shares, (m,)."""
+
+    def courses(self) -> tuple[Array, Array, Array] | None:
+        """Return the pressure at each scored row, (T,), draws of it, (m, T), and their shares; None without any."""
 
 
 class Reported(NamedTuple):
@@ -106,6 +156,9 @@ class FamilyFit:
     log_likelihood: float
     k: int
     given: Model | None = None
+    words = ""
+    measurement_noise = None
+    tells_errors = True
 
     @property
     def bic(self) -> float:
@@ -238,8 +291,7 @@ class FamilyFit:
         """The parameters with intervals of their likelihood, on the scale of the model."""
         z = self.reported.z
         if not z.size:
-            nothing = np.zeros(0)
-            return ParameterTable((), nothing, nothing, nothing, nothing)
+            return NO_PARAMETERS
         std = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         low, high = (self.course.shown(z, self._ends[:, side], side) for side in (0, 1))
         value, slopes = self.course.values(z), np.diagonal(_slopes(self.course.values, z))
@@ -287,10 +339,10 @@ class FamilyFit:
         derived[:, -1] *= noise_factors(self.sums.freedom, len(derived))
         return derived, shares
 
-    def courses(self) -> tuple[Array, Array]:
-        """Return draws of the pressure at each scored row, (m, T), and their shares, (m,)."""
+    def courses(self) -> tuple[Array, Array, Array]:
+        """Return the pressure at each scored row, (T,), draws of it, (m, T), and their shares, (m,)."""
         points, shares = self._sample
-        return np.array([self.dynamics_at(point).rho for point in points]), shares
+        return self.dynamics.rho, np.array([self.dynamics_at(point).rho for point in points]), shares
 
     @cached_property
     def _sample(self) -> tuple[Array, Array]:
@@ -417,7 +469,7 @@ def _inverse(information: Array) -> Array:
     return np.asarray(inverse)
 
 
-def fit_family(criterion: Criterion, name: str, course: Course, parts: Sequence[Fitted] = ()) -> FamilyFit:
+def fit_family(criterion: Criterion, name: str, course: Course, parts: Sequence[Rival] = ()) -> FamilyFit:
     """Return the model of the family with the highest integrated likelihood, which is no lower than that of a part."""
     panel = criterion.panel
     k = panel.common_parameters + len(course.names)
@@ -493,6 +545,10 @@ class AverageFit:
     weight_std: float = 0.0
     # The maximum of the likelihood of answers with errors.
     top: Climb | None = field(default=None, repr=False)
+    words = ""
+    measurement_noise = None
+    tells_errors = True
+    parameters = NO_PARAMETERS
 
     @property
     def bic(self) -> float:
@@ -557,9 +613,17 @@ class AverageFit:
         )
 
     @property
-    def conditional(self) -> Model:
-        """The same model, whose step 0 is the first row already."""
-        return self.model
+    def conditional(self) -> Model | None:
+        """The same model, whose step 0 is the first row already; None for answers with errors."""
+        return self.model if self.panel.errors is None else None
+
+    @property
+    def opinions(self) -> tuple[Array, Array]:
+        """The last answers with their errors: nobody has another opinion."""
+        return self.panel.last, np.full(self.panel.n, self.error)
+
+    def courses(self) -> None:
+        """Return nothing: pressure is one number."""
 
 
 def _degree_stubbornness(panel: Panel) -> Array:
@@ -639,17 +703,12 @@ def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
     return height, variance * (1 - weight) ** 2
 
 
-Fitted: TypeAlias = FamilyFit | MeasuredFit | AverageFit | OwnFit
-# Models with hidden opinions, of exact answers and of answers with errors.
-WITH_HIDDEN = (FamilyFit, MeasuredFit)
-
-
 def rival_names(panel: Panel) -> tuple[str, ...]:
     """Return the rivals that a record can be compared with, in the order of the table of rivals."""
     return (*course_names(panel), *["degroot"] * bool(panel.slope.any()), "walk", *own_names(panel))
 
 
-def fit_rival(criterion: Criterion, name: str, parts: Sequence[Fitted] = ()) -> Fitted:
+def fit_rival(criterion: Criterion, name: str, parts: Sequence[Rival] = ()) -> Rival:
     """Return a rival of the given name, fitted to a record; its search also begins at ``parts``, its cases."""
     panel = criterion.panel
     if name in ("walk", "degroot"):
@@ -662,7 +721,7 @@ def fit_rival(criterion: Criterion, name: str, parts: Sequence[Fitted] = ()) -> 
     return fit_family(criterion, name, course, parts)
 
 
-def weights_of(fits: Mapping[str, Fitted]) -> dict[str, float]:
+def weights_of(fits: Mapping[str, Rival]) -> dict[str, float]:
     """Return the weights exp(−Δ/2) of differences in Schwarz's criterion, which add up to 1."""
     criteria = np.array([one.bic for one in fits.values()])
     known = np.array([not one.unidentified for one in fits.values()])
