@@ -22,8 +22,8 @@ from peerpressure.privacy._definition import (
 )
 from peerpressure.privacy._shifts import require_public_start
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior
-from peerpressure.recovery._information import blank_outputs
 from peerpressure.recovery.least_squares import SymmetricOperator
+from peerpressure.recovery.observation import blank_outputs
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -22,7 +22,7 @@ from peerpressure.recovery.estimate import Covariance
 from peerpressure.recovery.innovations import complete, invertible_steps, weights_of
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import SHARE_TOLERANCE
-from peerpressure.recovery.observation import Observation, Outputs, ResolvedObservation
+from peerpressure.recovery.observation import Observation, ResolvedObservation, blank_outputs
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
@@ -209,18 +209,6 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     E, A = state.about_hidden()
     posterior = state.solve().posterior.part(slice(0, system.n))
     return Information(system.model, A.T @ A, _touched(E), posterior.covariance, posterior.identified)
-
-
-def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Outputs]:
-    """Return a system with these transitions and outputs of it, all of them 0, for what does not depend on outputs."""
-    # They must be possible, since exact equations are checked: with all opinions 0, outputs of 0 are.
-    zeros, model = np.zeros(system.n), system.model
-    blank = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
-    known = np.zeros((1, system.n))
-    known[:, seen.free] = np.nan
-    shape = (seen.times.size, seen.agents.size)
-    outputs = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
-    return system.with_model(blank), outputs
 
 
 def _touched(rows: Array) -> NDArray[np.bool_]:

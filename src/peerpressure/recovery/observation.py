@@ -434,6 +434,18 @@ def observed(data: Data, model: System, observation: Observation | None) -> tupl
     return system, _selected(run, system, observation)
 
 
+def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Outputs]:
+    """Return a system with these transitions and outputs of it, all of them 0, for what does not depend on outputs."""
+    # They must be possible, since exact equations are checked: with all opinions 0, outputs of 0 are.
+    zeros, model = np.zeros(system.n), system.model
+    blank = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
+    known = np.zeros((1, system.n))
+    known[:, seen.free] = np.nan
+    shape = (seen.times.size, seen.agents.size)
+    outputs = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
+    return system.with_model(blank), outputs
+
+
 def _observed_already(data: Outputs, system: System, observation: Observation | None) -> Outputs:
     if observation is not None:
         rule, remedy = "an observation selects from a run", "pass the run, or the observation to outputs_of"
