@@ -716,9 +716,16 @@ def fields_from(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str
 def final_from(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> State:
     """Return the final state of a run from what ``parts_of`` returns."""
     # Outputs that were not simulated here have no noise to go on with.
-    noise = (facts["seed"], arrays["replicates"]) if facts["seed"] >= 0 else (None, None)
-    opinions = arrays["final"], arrays.get("memory"), arrays.get("final_hidden")
-    return State(facts["step"], *opinions, *noise, facts["step_length"])
+    simulated = facts["seed"] >= 0
+    return State(
+        facts["step"],
+        arrays["final"],
+        arrays.get("memory"),
+        arrays.get("final_hidden"),
+        seed=facts["seed"] if simulated else None,
+        replicates=arrays["replicates"] if simulated else None,
+        step_length=facts["step_length"],
+    )
 
 
 def _spaced(size: int, most: int) -> NDArray[np.int64]:
