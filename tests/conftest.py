@@ -38,8 +38,8 @@ SET_BY_OTHERS = re.compile(
 for name in list(filter(SET_BY_OTHERS.fullmatch, os.environ)):
     del os.environ[name]
 
-# Threads of BLAS wait for each other longer than matrices of tests take, and the last digits depend on their number. Set
-# before NumPy is loaded, and inherited by the processes that tests start.
+# Threads of BLAS wait for each other longer than matrices of tests take, and the last digits depend on their number.
+# Set before NumPy is loaded, and inherited by the processes that tests start.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
