@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.errors import InvalidInputError
+from peerpressure.fitting._family import FamilyFit
 from peerpressure.fitting._integrated import (
     Criterion,
-    Dynamics,
     bias_correction,
     integrated_height,
     level_of,
@@ -18,8 +18,8 @@ from peerpressure.fitting._integrated import (
     sums_of,
     within_height,
 )
-from peerpressure.fitting._record import Panel, panel
-from peerpressure.fitting._rivals import FamilyFit, fit_rival
+from peerpressure.fitting._record import Dynamics, Panel, panel
+from peerpressure.fitting._rivals import fit_rival
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from tests.fitting.long_records import graph, record
@@ -183,10 +183,10 @@ def test_a_rough_search_ends_at_the_maximum_of_the_exact_likelihood(name: str) -
     assert criterion.is_within
     fit = fit_rival(criterion, name)
     assert isinstance(fit, FamilyFit)
-    low, high = np.array(fit.bounds).T
-    for step in 0.3 * np.eye(fit.z.size):
-        for point in (fit.z + step, fit.z - step):
-            assert fit.likelihood(np.clip(point, low, high)) <= fit.log_likelihood + 1e-6
+    top = fit.top
+    for step in 0.3 * np.eye(top.point.size):
+        for point in (top.point + step, top.point - step):
+            assert top.problem.at(np.clip(point, top.low, top.high), None)[0] <= fit.log_likelihood + 1e-6
 
 
 def test_no_pressure_needs_no_correction() -> None:

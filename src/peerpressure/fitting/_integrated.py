@@ -42,7 +42,7 @@ import numpy as np
 from scipy import linalg, optimize, special
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._record import Panel
+from peerpressure.fitting._record import Dynamics, Panel, own_series
 from peerpressure.fitting._score_bias import score_bias
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
@@ -69,13 +69,6 @@ MANY_AGENTS, FEW_ROWS = 30, 12
 _LOG_SPREADS = (-12.0, 12.0)
 # Points at which the share that an opinion keeps of its own estimate is integrated.
 _SHARES = 12
-
-
-class Dynamics(NamedTuple):
-    """The shared parameters: ρ (T,) at each scored row, and the rates η (T, n) of adaptation, None for none."""
-
-    rho: Array
-    rate: Array | None = None
 
 
 @final
@@ -128,27 +121,13 @@ def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
     if not panel.is_complete:
         with few_threads(panel.n):
             return _filtered(panel, dynamics)
-    u, share = own_series(panel, dynamics)
+    u, share = own_series(panel.rows[1:], panel.coupling, dynamics.rho[:, None], dynamics.rate)
     information = np.square(share).sum(axis=0)
     opinions = (share * u).sum(axis=0) / information
     rss = float(np.square(u - share * opinions).sum())
     _refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
     log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
     return RecordSums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
-
-
-def own_series(panel: Panel, dynamics: Dynamics) -> tuple[Array, Array]:
-    """Return u_t and π_{t−1} of every agent, (T, n)."""
-    u = panel.rows[1:] + dynamics.rho[:, None] * panel.coupling
-    share = np.ones_like(u)
-    if dynamics.rate is not None:
-        adopted = np.zeros_like(u)
-        for row in range(1, panel.length):
-            before = adopted[row - 1]
-            adopted[row] = before + dynamics.rate[row - 1] * (panel.rows[row] - before)
-        u -= adopted
-        share[1:] = np.cumprod(1 - dynamics.rate[:-1], axis=0)
-    return u, share
 
 
 def _refuse_noiseless(rss: float, size: float) -> None:
