@@ -85,7 +85,7 @@ def test_without_errors_it_is_the_likelihood_of_exact_answers() -> None:
     exact, course = replace(data, errors=None), course_of(data, "constant")
     likelihood = measured_likelihood(data, course)
     dynamics = Dynamics(course.rho(np.array([0.2]), np.zeros(data.length)))
-    level = level_of(sums_of(exact, dynamics), exact.regressors)
+    level = level_of(sums_of(exact, dynamics), exact.columns)
     assert level.spread > 0
     std = np.sqrt(level.variance)
     own = np.linalg.lstsq(regressors_of(data), (level.mean - data.first.mean()) / std, rcond=None)[0]

@@ -25,7 +25,7 @@ from peerpressure.fitting._integrated import (
 from peerpressure.fitting._latent_path import first_opinions, predicted
 from peerpressure.fitting._maximum import FINE, LOOSE, Heights, Maximum, highest, information
 from peerpressure.fitting._measured_rivals import measured_likelihood
-from peerpressure.fitting._record import Dynamics, Panel, own_series
+from peerpressure.fitting._record import Dynamics, Panel, own_series, unit_columns
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
@@ -345,28 +345,28 @@ class ExactRecord:
         """Return what σ may be, in units of its estimate."""
         return noise_factors(sums_of(self.panel, dynamics).freedom, _DRAWS)
 
-    def _regressors(self, dynamics: Dynamics) -> Array:
-        """Return what hidden opinions are expected to depend on at the fitted parameters, (n, k)."""
+    def _columns(self, dynamics: Dynamics) -> Array:
+        """Return unit columns of what hidden opinions are expected to depend on at the fitted parameters, (n, k)."""
         if not dynamics.rho.any():
-            return self.panel.regressors
+            return self.panel.columns
         # A first row at rest under this pressure would show the opinions y₁ + ρ (d y₁ − A y₁)/s.
         pull = self.panel.slope[0] * (self.panel.first - self.panel.neighbours_first)
-        return np.column_stack([self.panel.regressors, pull])
+        return unit_columns(np.column_stack([self.panel.regressors, pull]))
 
     def before(self, top: Maximum) -> Array:
         """Return the hidden opinions before the first scored row, (n,)."""
-        return posterior(self._sums(top.point), self._regressors(self.dynamics_at(top.point)))[0]
+        return posterior(self._sums(top.point), self._columns(self.dynamics_at(top.point)))[0]
 
     def opinions(self, fit: FamilyFit) -> tuple[Array, Array]:
         """Return the hidden opinions after the last row and their standard errors, (n,) each."""
-        dynamics, regressors = fit.dynamics, self._regressors(fit.dynamics)
-        value, std = posterior(self._sums(fit.z), regressors)
+        dynamics, columns = fit.dynamics, self._columns(fit.dynamics)
+        value, std = posterior(self._sums(fit.z), columns)
         left = 1.0 if dynamics.rate is None else np.prod(1 - dynamics.rate, axis=0)
         now = self._current(dynamics, value)
 
         def opinions_at(z: Array) -> Array:
             moved = self.dynamics_at(z)
-            return self._current(moved, posterior(sums_of(self.panel, moved), regressors)[0])
+            return self._current(moved, posterior(sums_of(self.panel, moved), columns)[0])
 
         variance = np.square(left * std) + self._parameter_variance(fit, now, opinions_at)
         return now, np.sqrt(np.maximum(variance, 0.0))
@@ -419,7 +419,7 @@ class ExactRecord:
         """Return each answer as predicted from the rows before it, (T, n)."""
         full, dynamics = replace(panel, rows=panel.filled), self.dynamics_at(z)
         u, share = own_series(full.rows[1:], full.coupling, dynamics.rho[:, None], dynamics.rate)
-        level, m = level_of(self._sums(z), self._regressors(dynamics)), 1 + dynamics.rho[:, None] * full.slope
+        level, m = level_of(self._sums(z), self._columns(dynamics)), 1 + dynamics.rho[:, None] * full.slope
         spread = max(level.spread, 1e-12)
         information, total = np.full(panel.n, 1 / spread), level.mean / spread
         out = np.empty_like(u)

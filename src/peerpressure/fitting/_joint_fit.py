@@ -31,16 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.fitting._integrated import OpinionLaw
 from peerpressure.fitting._parameters import Shared, Unknowns
-from peerpressure.fitting._record import adopted_part
+from peerpressure.fitting._record import adopted_part, unit_columns
 from peerpressure.model.step import Array
 from peerpressure.recovery.limits import FIT_RESPONSES
 from peerpressure.support.progress import check_cancelled
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100
-# The range of log λ that is searched, the points of a grid of it, and how often a finer grid follows.
-_LOG_SPREAD, _SPREADS, _REFINEMENTS = 14.0, 29, 3
 # Residuals below this part of the outputs are rounding errors.
 _NOISELESS = 1e-12
 
@@ -195,65 +194,6 @@ class ProfilePoint(NamedTuple):
     of: Regression
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class OpinionIntegral:
-    """The integral over x₀ ~ N(Zγ, λσ²), where x̂₀ has ``information`` at σ = 1 and Z = ``given``; (k,) and (k, ·)."""
-
-    information: Array
-    opinions: Array
-    given: Array
-    squares: float
-
-    def least(self, count: int, log_std: float | None) -> tuple[float, float]:
-        """Return the least of N log σ + S/(2σ²) + ½ Σ log(1 + λI) over γ, λ and, where it is None, log σ; and that."""
-        if not self.information.size:
-            grid = np.array([-np.inf])
-            return float(self._below(grid, count, log_std)[0]), self._scale(grid, count, log_std)
-        centre, width = 0.0, _LOG_SPREAD
-        for _ in range(_REFINEMENTS):
-            grid = centre + np.linspace(-width, width, _SPREADS)
-            below = self._below(grid, count, log_std)
-            at = int(np.clip(np.argmin(below), 1, _SPREADS - 2))
-            centre, width = float(grid[at]), 2 * width / (_SPREADS - 1)
-        # A parabola through the last three points; their error is far below that of a numerical derivative then.
-        left, middle, right = below[at - 1 : at + 2]
-        bend = left - 2 * middle + right
-        shift = np.clip(0.5 * (left - right) / bend, -1, 1) if bend > 0 else 0.0
-        best = np.array([centre + shift * width])
-        return float(self._below(best, count, log_std)[0]), self._scale(best, count, log_std)
-
-    def _scale(self, log_spread: Array, count: int, log_std: float | None) -> float:
-        return log_std if log_std is not None else 0.5 * float(np.log(self._squares(log_spread)[0] / count))
-
-    def _below(self, log_spread: Array, count: int, log_std: float | None) -> Array:
-        """Return the sum for some log λ, (g,)."""
-        S = self._squares(log_spread)
-        logs = 0.5 * np.log1p(np.exp(log_spread)[:, None] * self.information).sum(axis=1)
-        if log_std is None:
-            return np.asarray(logs + 0.5 * count * (np.log(S / count) + 1))
-        return np.asarray(logs + count * log_std + 0.5 * S * np.exp(-2 * log_std))
-
-    def _squares(self, log_spread: Array) -> Array:
-        """Return S = RSS + Σ I(x̂₀ − Zγ)²/(1 + λI) at the best γ, (g,)."""
-        if not self.information.size:
-            return np.full(log_spread.shape, self.squares)
-        weight = self.information / (1 + np.exp(log_spread)[:, None] * self.information)
-        Z, x, products = self._columns
-        normal = (weight @ products).reshape(-1, Z.shape[1], Z.shape[1])
-        right = (weight * x) @ Z
-        gamma = np.linalg.solve(normal, right[..., None])[..., 0]
-        return np.asarray(self.squares + (weight * np.square(x - gamma @ Z.T)).sum(axis=1))
-
-    @cached_property
-    def _columns(self) -> tuple[Array, Array, Array]:
-        """Orthonormal columns that span those of Z, x̂₀ without its part in these, and products of pairs of columns."""
-        U, sizes, _ = np.linalg.svd(self.given, full_matrices=False)
-        # Outputs that are all alike have no slope of their own.
-        Z = U[:, sizes > np.finfo(np.float64).eps * max(self.given.shape) * sizes[0]]
-        return Z, self.opinions - Z @ (Z.T @ self.opinions), np.einsum("ia,ib->iab", Z, Z).reshape(len(Z), -1)
-
-
 class Reference(NamedTuple):
     """The estimate at which the modification compares: responses of outputs to opinions there, and its state."""
 
@@ -308,11 +248,13 @@ class ProfileLikelihood:
         """Return the point with x₀ integrated out."""
         assert self.sample.given is not None
         free, opinions = of.information > 0, of.base + of.pull * w
-        integral = OpinionIntegral(of.information[free], opinions[free], self.sample.given[free], float(squares.sum()))
-        count = int(self.design.used.sum())
+        count, Z = int(self.design.used.sum()), unit_columns(self.sample.given[free])
+        law = OpinionLaw(of.information[free], opinions[free], Z, float(squares.sum()), count)
         if shared.log_std is None:
             _refuse_noiseless(squares.sum() <= _NOISELESS**2 * self._size.sum())
-        below, log_std = integral.least(count, shared.log_std)
+        place = np.array([law.best(shared.log_std)])
+        log_std = shared.log_std if shared.log_std is not None else 0.5 * float(np.log(law.at(place)[0][0] / count))
+        below = float(law.below(place, shared.log_std)[0])
         height = float(np.log1p(of.slope * w).sum()) - of.log_det - below
         left = self.design.used.sum(axis=0) - free.astype(np.float64)
         return ProfilePoint(height, np.full(w.size, log_std), w, opinions, squares, left, of)

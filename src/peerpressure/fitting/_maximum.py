@@ -27,7 +27,7 @@ _DRIFT, _LONGEST = 1.0, 3.0
 _PLACE, _FALSE_POSITIONS = 1e-5, 16
 
 
-class Problem(Protocol):
+class LogLikelihood(Protocol):
     """A log-likelihood as a function of coordinates."""
 
     def at(self, z: Array, near: Any) -> tuple[float, Any]:
@@ -62,7 +62,7 @@ class Maximum:
     heights on profiles. ``visited`` are points that profiles have gone through.
     """
 
-    problem: Problem
+    problem: LogLikelihood
     low: Array
     high: Array
     free: tuple[int, ...]

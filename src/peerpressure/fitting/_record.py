@@ -188,6 +188,17 @@ class Panel:
             columns.append(self.neighbours_first)
         return np.column_stack(columns)
 
+    @cached_property
+    def columns(self) -> Array:
+        """The regressors as orthonormal columns, (n, k)."""
+        return unit_columns(self.regressors)
+
+
+def unit_columns(regressors: Array) -> Array:
+    """Return orthonormal columns that span regressors; answers that are all alike have no slope of their own."""
+    U, sizes, _ = np.linalg.svd(regressors, full_matrices=False)
+    return np.asarray(U[:, sizes > np.finfo(np.float64).eps * max(regressors.shape) * sizes[0]])
+
 
 def panel(
     model: Model, times: NDArray[Any], states: Array, *, public_start: bool = False, errors: Errors | None = None
