@@ -309,10 +309,11 @@ def unbounded(steps: Steps, sums: ProductSums, allowed: Mask, *, signed: bool = 
     base = linalg.inv(whole) if is_resolved(whole) else np.eye(n)
     inverses = [_inverse(sums, int(at), allowed[at], base, ridge, signed=signed) for at in enough]
     weight = _weights(steps, sums, enough, inverses, allowed, base, ridge)
-    for at, one, own in zip(enough, inverses, weight, strict=True):
+    for at, one, left in zip(enough, inverses, weight, strict=True):
         j = np.flatnonzero(allowed[at])
-        parts = (part[np.append(j, n) if signed else j] for part in (one.ones, one.b, one.diagonal))
-        likelihoods[at] = Unbounded(j, *parts, *one.totals, float(sums.bb[at]), sums.rho, own, int(spare[at]))
+        k = np.append(j, n) if signed else j
+        own = one.ones[k], one.b[k], one.diagonal[k]
+        likelihoods[at] = Unbounded(j, *own, *one.totals, float(sums.bb[at]), sums.rho, left, int(spare[at]))
     return likelihoods
 
 

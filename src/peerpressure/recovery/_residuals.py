@@ -41,7 +41,7 @@ from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._laws import likelihood
 from peerpressure.recovery._score_tests import is_quick, score_tests
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate
-from peerpressure.recovery.innovations import start_row
+from peerpressure.recovery.innovations import open_steps, start_row
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery.limits import LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
 from peerpressure.recovery.observation import Observation, Outputs, observed
@@ -126,15 +126,14 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
     if estimate is not None and not estimate.identified.all():
         return result
     x = (data.known if estimate is None else estimate.value).T
-    law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
-    before = x if from_hidden else np.tile(model.start_state[:, None], x.shape[1])
+    law, height = ScaledLaw.of(model.noise), np.zeros(x.shape[1])
     share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
-    updates = model.updates(range(1, len(deviations) + 1))
-    for row, (sigma, update) in enumerate(zip(deviations, updates, strict=True)):
-        public = data.at(row).T
-        noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
-        height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
-        adopted, before = update.adapt(adopted, public), public
+    for sigma, own, seen in zip(deviations, share[:-1], open_steps(model, data), strict=True):
+        # From a hidden start, y₀ is x₀.
+        step = replace(seen, before=x) if seen.t == 1 and from_hidden else seen
+        gain, scale = step.update.gain[:, None], step.update.coupling_scale[:, None]
+        noise = (step.public - scale * step.around()) / gain - step.adopted - own[:, None] * x
+        height += (law.log_density(noise / sigma[:, None]) - np.log(gain * sigma[:, None])).sum(axis=0)
     return replace(result, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
 
 
