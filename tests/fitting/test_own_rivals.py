@@ -106,7 +106,7 @@ def test_a_response_is_found_where_people_return_to_levels_and_share_shocks() ->
     assert found.fit.weight[1] < 0.3 < found.fit.weight[2]
     assert found.fit.memory == pytest.approx(0.3, abs=0.1)
     assert found.weight.low < 0.3 < found.weight.high
-    assert found.sentences[1].startswith("On average they move 0.18 (0.04 to 0.31) of the way")
+    assert found.sentences[1].startswith("On average they move 0.18 (0.035 to 0.32) of the way")
 
 
 @pytest.mark.parametrize("change", [lambda rows: rows + 1e4, lambda rows: 100 * rows])

@@ -17,24 +17,22 @@ from tests import waiting
 from tests.support.test_read_only import NOISY, run
 
 FAILING = networks.failing_edges(networks.cycle(5), 0.2, 9, seed=1)
-PLOTS: dict[str, Callable[..., Any]] = {
-    "run": lambda **where: run().plot(**where),
-    "summaries": lambda **where: pp.simulate(NOISY, 20, seed=1, record="summaries").plot(**where),
-    "verdict": lambda **where: pp.diagnose(NOISY).plot(**where),
-    "forecast": lambda **where: pp.diagnose(NOISY, 20).plot(**where),
-    "oscillation": lambda **where: pp.diagnose(pp.Model(networks.k2(), [0, 1], pressure="2^t")).plot(**where),
-    "estimate": lambda **where: pp.recover(run(), NOISY).plot(**where),
-    "fit": lambda **where: pp.fit(run(), pp.Model(networks.cycle(5), noise=1.0), ("std",)).plot(**where),
-    "network": lambda **where: networks.cycle(5).plot(**where),
-    "directed network": lambda **where: networks.followers(30, 2, seed=1).plot(**where),
-    "large network": lambda **where: networks.barabasi_albert(300, 2, seed=1).plot(**where),
-    "temporal network": FAILING.plot,
-    "inferred network": lambda **where: recovery.infer_network(pp.simulate(NOISY, 300, seed=1), NOISY.pressure).plot(
-        **where
-    ),
-    "budget": lambda **where: privacy.budget(NOISY, 20).plot(**where),
-    "exposure": lambda **where: privacy.exposure(NOISY, 20, observed=[0]).plot(**where),
-    "moments": lambda **where: pp.moments(NOISY, 20).plot(**where),
+RESULTS: dict[str, Callable[[], Any]] = {
+    "run": run,
+    "summaries": lambda: pp.simulate(NOISY, 20, seed=1, record="summaries"),
+    "verdict": lambda: pp.diagnose(NOISY),
+    "forecast": lambda: pp.diagnose(NOISY, 20, advise=False),
+    "oscillation": lambda: pp.diagnose(pp.Model(networks.k2(), [0, 1], pressure="2^t")),
+    "estimate": lambda: pp.recover(run(), NOISY),
+    "fit": lambda: pp.fit(run(), pp.Model(networks.cycle(5), noise=1.0), ("std",)),
+    "network": lambda: networks.cycle(5),
+    "directed network": lambda: networks.followers(30, 2, seed=1),
+    "large network": lambda: networks.barabasi_albert(300, 2, seed=1),
+    "temporal network": lambda: FAILING,
+    "inferred network": lambda: recovery.infer_network(pp.simulate(NOISY, 300, seed=1), NOISY.pressure),
+    "budget": lambda: privacy.budget(NOISY, 20),
+    "exposure": lambda: privacy.exposure(NOISY, 20, observed=[0]),
+    "moments": lambda: pp.moments(NOISY, 20),
 }
 
 
@@ -44,21 +42,17 @@ def closed() -> Iterator[None]:
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", PLOTS)
-def test_results_draw_into_given_axes_and_into_new_ones(name: str) -> None:
-    figure, (left, right) = pyplot.subplots(1, 2)
-    assert PLOTS[name](ax=left) is left
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_draw_into_given_axes_and_into_new_ones_and_name_what_is_no_axes(name: str) -> None:
+    result, (figure, (left, right)) = RESULTS[name](), pyplot.subplots(1, 2)
+    assert result.plot(ax=left) is left
     assert not right.has_data()
     assert left.has_data()
-    own = PLOTS[name]()
+    own = result.plot()
     assert own.figure is not figure
     own.figure.canvas.draw()
-
-
-@pytest.mark.parametrize("name", PLOTS)
-def test_what_is_no_axes_is_named(name: str) -> None:
     with pytest.raises(InvalidInputError, match="ax must be axes of Matplotlib, got str"):
-        PLOTS[name](ax="left")
+        result.plot(ax="left")
 
 
 def test_a_run_has_one_line_for_each_agent_and_v() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from select import select
 from typing import Any
 
 import numpy as np
@@ -192,3 +195,31 @@ def test_ctrl_c_does_not_reach_the_first_process_that_is_started_deaf(method: st
     """
     (tmp_path / "program.py").write_text(program)
     assert waiting.run([sys.executable, "program.py"], cwd=tmp_path).stdout == "True\nFalse\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are killed by other means elsewhere")
+@pytest.mark.parametrize("work", ["pool", "process"])
+def test_processes_of_the_report_end_with_their_parent(work: str, tmp_path: Path) -> None:
+    """One that waits for orders waited for ever, and one that computes printed a traceback when it had finished."""
+    program = """if True:
+        import os, signal, sys, time
+        from peerpressure.reproduction import _drawing, _experiments
+        if __name__ == "__main__":
+            if sys.argv[1] == "pool":
+                _drawing.draw_one = time.sleep
+                drawings = _drawing._drawn([0.0, 0.0, 1e6], 2)
+                next(drawings)
+                os.kill(os.getpid(), signal.SIGKILL)
+            with _experiments._beside(1, 10, separate_process=True, seeds=1, progress=lambda stage: None):
+                os.kill(os.getpid(), signal.SIGKILL)
+    """
+    (tmp_path / "program.py").write_text(program)
+    # Python tidies up after a killed process, and warns of that.
+    command = [sys.executable, "-W", "ignore", "program.py", work]
+    with waiting.started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert waiting.wait_for_end(process) == -signal.SIGKILL
+        assert process.stdout is not None
+        output = process.stdout.fileno()
+        # They inherit their output, which ends when all of them have.
+        waiting.wait_until(lambda: select([output], [], [], 0)[0], "the end of the processes")
+        assert os.read(output, 1_000) == b""

@@ -41,7 +41,7 @@ def test_large_networks_are_forecast_with_a_standard_error(m: int, monkeypatch: 
     for name in ("mode_mean", "mode_std", "mode_error", "start_weight"):
         assert getattr(probed, name) == pytest.approx(getattr(exact, name), rel=1e-9), name
     np.testing.assert_allclose(probed.mean, exact.mean, rtol=1e-12)
-    assert f"standard error {probed.rms_distance_stderr:.1g}" in diagnose(model, 50).explain()
+    assert f"standard error {probed.rms_distance_stderr:.1g}" in diagnose(model, 50, advise=False).explain()
     for name in ("rms_distance", "disagreement"):
         value, error = getattr(exact, name), getattr(probed, f"{name}_stderr")
         assert 0 < error < 0.01 * value
@@ -58,21 +58,21 @@ def test_forecasts_of_large_networks_lie_within_their_error(
 ) -> None:
     rng = np.random.default_rng(3)
     model = Model(network, rng.uniform(0, 1, network.n), rng.uniform(0.5, 2, network.n), pressure, Gaussian(0.5))
-    mean, covariance = moments_path(model, 100)
+    mean, covariance = moments_path(model, 40)
     w, v = network.degrees / network.degrees.sum(), model.consensus_value
     distance = np.sqrt(np.mean((mean - v) ** 2 + np.diag(covariance)))
     about = np.eye(network.n) - w
     apart = np.sqrt(np.mean((mean - w @ mean) ** 2 + np.diag(about @ covariance @ about.T)))
-    exact = forecast(model, 100)
+    exact = forecast(model, 40)
     assert (exact.rms_distance, exact.disagreement) == pytest.approx((distance, apart), rel=1e-9)
     monkeypatch.setattr(_forecast, "is_exact", lambda *_: False)
-    probed = forecast(model, 100)
+    probed = forecast(model, 40)
     assert abs(probed.rms_distance - distance) < 4 * probed.rms_distance_stderr < 0.1 * distance
     assert abs(probed.disagreement - apart) < 4 * probed.disagreement_stderr < 0.1 * apart
 
 
-def test_a_star_of_ten_thousand_agents_is_forecast_within_its_error() -> None:
-    n, T = 10_000, 100
+def test_a_large_star_is_forecast_within_its_error() -> None:
+    n, T = 2_000, 40
     model = Model(star(n), np.zeros(n), 1.0, Power(1.5), Gaussian(0.1))
     # By symmetry the covariances of the hub, of a leaf and of two leaves obey three recursions.
     hub = leaf = pair = 0.0

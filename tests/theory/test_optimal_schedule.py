@@ -203,8 +203,8 @@ def test_agents_whose_weights_are_proportional_are_merged_without_error(know_hid
 def test_a_search_over_some_agents_comes_close_to_that_over_all(
     know_hidden: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network = barabasi_albert(120, 3, seed=1)
-    model = Model(network, np.random.default_rng(0).uniform(size=120), noise=Gaussian(0.1))
+    network = barabasi_albert(64, 3, seed=1)
+    model = Model(network, np.random.default_rng(0).uniform(size=64), noise=Gaussian(0.1))
     best = optimal_schedule(model, 8, know_hidden=know_hidden)
     monkeypatch.setattr(tuning, "_SAMPLED_WORK", 0)
     passes: list[int] = []
@@ -217,8 +217,9 @@ def test_a_search_over_some_agents_comes_close_to_that_over_all(
     monkeypatch.setattr(tuning.HorizonDistance, "value_and_gradient", counting)
     searched = optimal_schedule(model, 8, know_hidden=know_hidden)
     # One pass for all agents, at the end.
-    assert (passes.count(120), passes.count(48)) == (1, len(passes) - 1)
-    assert best.rms_distance * (1 - 1e-6) <= searched.rms_distance < 1.02 * best.rms_distance
+    assert (passes.count(64), passes.count(48)) == (1, len(passes) - 1)
+    # Either search ends within a thousandth of the least distance.
+    assert best.rms_distance * (1 - 1e-3) <= searched.rms_distance < 1.02 * best.rms_distance
     # What is returned is that of all agents.
     exact = tuning.HorizonDistance(model, 8, know_hidden=know_hidden)
     log_rho = searched.schedule.log(np.arange(1, 9))

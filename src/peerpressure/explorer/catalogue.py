@@ -15,7 +15,7 @@ from peerpressure.explorer.presets import default as first_state, presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, TEMPORAL, named
 from peerpressure.noise import LAWS
-from peerpressure.recovery import AUTO, CONTINUOUS, METHODS
+from peerpressure.recovery import AUTO, METHODS
 from peerpressure.schedules import SCHEDULES
 from peerpressure.support.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
 from peerpressure.version import __version__
@@ -420,7 +420,8 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
         "features": [feature.to_dict() for feature in features()],
         "privacy": [control(one) for one in PRIVACY],
         "methods": [
-            choice.to_dict() | {"paper": choice.id == PAPERS, "continuous": choice.id in (AUTO, *CONTINUOUS)}
+            choice.to_dict()
+            | {"paper": choice.id == PAPERS, "continuous": choice.id == AUTO or METHODS[choice.id].continuous}
             for choice in methods()
         ],
         "presets": [preset.to_dict() for preset in presets()],

@@ -14,6 +14,7 @@ from scipy import special
 
 from peerpressure.fitting._courses import ADAPTING, COURSES
 from peerpressure.fitting._integrated import conditional_run
+from peerpressure.fitting._neighbour_weight import UNKNOWN, neighbour_weight
 from peerpressure.fitting._place_placebo import Placebo, placebo
 from peerpressure.fitting._record import Panel
 from peerpressure.fitting._response import Verdict, Weight, drawn_picture
@@ -235,16 +236,15 @@ class Comparison:
         """How rarely people who were dealt to the places of neighbours tell as much as these; None without ties."""
         return None if self.placebo is None else self.placebo.p_value
 
-    @property
+    @cached_property
     def weight(self) -> Weight:
         """The weight of the mean of the neighbours' last answers in the next one, by least squares; NaN without ties.
 
-        Own levels, effects of periods and own last answers are taken out, and the interval assumes no law of errors. It
-        is one weight for all steps: where pressure changes over time, it is no average of the weights.
+        Own levels, effects of periods and own last answers are taken out, and so is the bias of few rows; the interval
+        assumes no law of errors. It is one weight for all steps: where pressure changes over time, it is no average of
+        the weights.
         """
-        if self.placebo is None or not self.placebo.can_tell:
-            return Weight(np.nan, -np.inf, np.inf, np.inf)
-        return Weight(self.placebo.effect, *self.placebo.interval, self.placebo.std)
+        return UNKNOWN if self.placebo is None else neighbour_weight(self.panel)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -462,6 +462,8 @@ def _response(c: Comparison) -> Iterator[str]:
         if not (_describes(c) and c.best.removesuffix(ADAPTING) in _CHANGING):
             value, low, high, _ = c.weight
             yield f"On average they move {value:.2g} ({low:.2g} to {high:.2g}) of the way to their mean at each step."
+            if low <= 0:
+                yield "That they do is found twice, but how much is uncertain."
         yield from filter(None, [fit.words])
         return
     if c.verdict == "no response":

@@ -14,7 +14,7 @@ studentised c is a monotone function of the partial correlation of y and m, so n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -50,23 +50,11 @@ class Placebo:
         The same with people dealt to the places of the network at random.
     p_value : float
         The share of deals, the true one included, whose studentised effect is at least as large.
-    std : float
-        The standard error of the effect, from sums over all steps of each person, whatever the law of their errors.
-    people : int
-        The number of people.
     """
 
     effect: float
     shuffled: Array
     p_value: float
-    std: float = np.inf
-    people: int = 0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The ends of the 95 % interval of the effect."""
-        reach = float(stats.t.ppf(0.975, max(self.people - 1, 1))) * self.std
-        return self.effect - reach, self.effect + reach
 
     @property
     def can_tell(self) -> bool:
@@ -86,8 +74,8 @@ def placebo(panel: Panel, permutations: int = 999, seed: int = 0) -> Placebo:
     Answers that are missing are not explained, and stand for their neighbours' knowledge as the last one before.
     """
     rng = np.random.default_rng(seed)
-    test, places = _PartialEffect(panel), np.arange(panel.n)
-    effect, correlation = test(places)
+    test = PartialEffect(panel)
+    effect, correlation = test(np.arange(panel.n))
     if not np.isfinite(effect):
         return Placebo(np.nan, np.full(permutations, np.nan), 1.0)
     draws = np.empty((permutations, 2))
@@ -98,10 +86,10 @@ def placebo(panel: Panel, permutations: int = 999, seed: int = 0) -> Placebo:
     # Where a deal leaves nothing of the neighbours' means, it says nothing against them either.
     reached = np.nan_to_num(draws[:, 1], nan=-np.inf) >= correlation - _SAME
     p_value = (1 + int(reached.sum())) / (permutations + 1)
-    return Placebo(effect, draws[:, 0], p_value, test.error(places, effect), panel.n)
+    return Placebo(effect, draws[:, 0], p_value)
 
 
-class _PartialEffect:
+class PartialEffect:
     """The partial effect and correlation of neighbours' last answers, for any deal of people to places."""
 
     def __init__(self, panel: Panel) -> None:
@@ -117,45 +105,42 @@ class _PartialEffect:
         self.own_unit = self.own / np.sqrt(size) if size > 0 else self.own
         self.answers = answers - float((answers * self.own_unit).sum()) * self.own_unit
         self.size = float((self.answers**2).sum())
-        self.means = _means(panel)
+        self.listening = _listening(panel)
+        self.means = _means(self.listening)
 
     def __call__(self, deal: NDArray[np.int64]) -> tuple[float, float]:
         """Return the effect and the partial correlation where person ``deal[k]`` sits at place k; NaN for none."""
-        around, whole = self._around(deal)
+        around, whole = self.around(deal)
         product = float((self.answers * around).sum())
         left = float((around**2).sum()) - float((around * self.own_unit).sum()) ** 2
         if left <= _NOTHING * whole or self.size <= 0:
             return np.nan, np.nan
         return product / left, product / np.sqrt(left * self.size)
 
-    def _around(self, deal: NDArray[np.int64]) -> tuple[Array, float]:
+    def around(self, deal: NDArray[np.int64]) -> tuple[Array, float]:
         """Return the neighbours' means without levels and effects of periods, and their sum of squares with these."""
         around = np.empty_like(self.last)
         around[:, deal] = self.means(self.last[:, deal])
         return self.within(around), float((self.used * around**2).sum())
 
-    def error(self, deal: NDArray[np.int64], effect: float) -> float:
-        """Return the standard error of the effect; errors of one person may be related."""
-        around, _ = self._around(deal)
-        around = around - float((around * self.own_unit).sum()) * self.own_unit
-        by_person = (around * (self.answers - effect * around)).sum(axis=0)
-        count, (periods, people) = float(self.used.sum()), self.used.shape
-        left = count - periods - people - 1
-        if left < 1 or people < 2:
-            return np.inf
-        squares = float((by_person**2).sum()) * people / (people - 1) * count / left
-        return float(np.sqrt(squares)) / float((around**2).sum())
 
-
-def _means(panel: Panel) -> Callable[[Array], Array]:
-    """Return the function from last answers by place, (T, n), to the means of those that each place listens to."""
+def _listening(panel: Panel) -> list[sparse.csr_array]:
+    """Return the matrix from last answers by place to the means of those that each place listens to, for each row."""
     degrees = panel.slope * panel.stubbornness
     weights = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
     if panel.model.is_constant:
-        W = sparse.csr_array(sparse.diags_array(weights[0]) @ panel.adjacency(1))
+        return [sparse.csr_array(sparse.diags_array(weights[0]) @ panel.adjacency(1))] * panel.length
+    return [
+        sparse.csr_array(sparse.diags_array(weights[row]) @ panel.adjacency(row + 1)) for row in range(panel.length)
+    ]
+
+
+def _means(listening: Sequence[sparse.csr_array]) -> Callable[[Array], Array]:
+    """Return the function from last answers by place, (T, n), to the means of those that each place listens to."""
+    W = listening[0]
+    if all(each is W for each in listening):
         return lambda last: np.asarray((W @ last.T).T)
-    each = [sparse.diags_array(weights[row]) @ panel.adjacency(row + 1) for row in range(panel.length)]
-    whole = sparse.block_diag(each, format="csr")
+    whole = sparse.block_diag(listening, format="csr")
     return lambda last: np.asarray(whole @ last.ravel()).reshape(last.shape)
 
 

@@ -413,12 +413,28 @@ class Model:
             rates = (factors * pace for pace in self.adaptation.pace(times).tolist())
         yield from map(self._update, times, self._coefficients(times), rates)
 
+    def homogeneous(self, times: ArrayLike) -> tuple[Array, Array]:
+        """Return (relief, weight) with ρ_t = weight/relief, from which gains and couplings are computed.
+
+        Parameters
+        ----------
+        times : int or array_like of int
+            Steps, or times of the schedule.
+
+        Returns
+        -------
+        relief : array of float
+            Reciprocal of the larger of 1 and ρ_t, in the shape of ``times``.
+        weight : array of float
+            The smaller of 1 and ρ_t, in the shape of ``times``.
+        """
+        relief, weight = self.pressure.homogeneous(times)
+        # An agent may listen to nobody at a step, for which relief 0 would give 0/0.
+        return (np.maximum(relief, least_relief(np.float64)) if self.has_silent_steps else relief), weight
+
     def _coefficients(self, times: range) -> Iterator[tuple[Array, Array]]:
         """Yield gain and coupling scale at each of these times, computed for blocks of them."""
-        reliefs, weights = self.pressure.homogeneous(times)
-        if self.has_silent_steps:
-            # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
-            reliefs = np.maximum(reliefs, least_relief(np.float64))
+        reliefs, weights = self.homogeneous(times)
         length = max(1, _BLOCK_MAX_FLOATS // self.n) if self.temporal_network is None else 1
         for begin in range(0, len(times), length):
             block = np.s_[begin : begin + length, None]

@@ -33,6 +33,7 @@ INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
+ALONE = "give it a second agent; who has no ties is named by a table of agents, a matrix or a graph"
 # Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
 KINDS = ("type", "directed", "isdirected")
 ONE_WAY = {
@@ -340,11 +341,12 @@ def _is_whole(table: TextTable, k: int) -> bool:
 
 def _check_fields(table: TextTable, places: Mapping[str, int]) -> None:
     if table.heading is not None:
-        table.check_rows()
+        table.check_rows(alone=ALONE)
     for row in table.rows:
         complete = table.heading is not None or len(row.fields) in (2, 3)
         if not complete or not all(row.fields[places[role]] for role in ENDS):
-            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:4]}", REMEDY)
+            alone = table.width > 1 and sum(map(bool, row.fields)) == 1
+            raise table.malformed(row, row.described(4), ALONE if alone else REMEDY)
         if table.heading is None and _is_heading_row(row):
             raise table.heading_again(row)
 
@@ -473,7 +475,7 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
     for row in table.rows:
         # Most lines have no empty field at all, which is found fast.
         if not all(row.fields) and not all(row.fields[k] for k in places.values() if k < len(row.fields)):
-            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:5]}", EVENT_REMEDY)
+            raise table.malformed(row, row.described(), EVENT_REMEDY)
     ends = [table.column(places[role]) for role in ("source", "target")]
     label = parse_labels(name for side in ends for name in side)
     sources, targets = ([label[name] for name in side] for side in ends)
@@ -526,7 +528,7 @@ def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:
         table.check_headings()
     for row in table.rows:
         if len(row.fields) != width and (named or len(row.fields) not in EVENT_ORDERS):
-            raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:5]}", EVENT_REMEDY)
+            raise table.malformed(row, row.described(), EVENT_REMEDY)
 
 
 def _given_places(columns: Sequence[str]) -> Places:

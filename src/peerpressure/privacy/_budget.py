@@ -28,7 +28,7 @@ from peerpressure.privacy._accounting import (
     positive,
     promise_of,
 )
-from peerpressure.privacy._definition import Definition, Observed, ObserverArguments, Unit, has_grid
+from peerpressure.privacy._definition import Definition, Observed, Unit, has_grid
 from peerpressure.privacy._shifts import (
     Shifts,
     box_maximum,
@@ -226,20 +226,8 @@ def budget(
         Largest distance Δ > 0 between two hidden opinions that are to be indistinguishable.
     delta : float, default 1e-5
         The δ at which ε holds, strictly between 0 and 1.
-    sees_start : bool, default False
-        Whether y₀ is observed, too, which reveals everything if y₀ = x₀.
-    runs : int, default 1
-        Runs with independent noise that are released, at least 1; information adds up over them.
-    observed : sequence of labels or Observation, optional
-        The observed agents, or an Observation for certain steps, too; by default everyone. Rounding is not counted, as
-        it can only hide more.
-    insiders : sequence of labels, default ()
-        Agents who tell the observer their own hidden opinions and noise, and what their neighbours express. They have
-        no row in the table.
-    unit : {"person", "topic"}, default "person"
-        Who is protected on a network with topics: a person with all of them, or one topic of a person.
-    public_start : bool, default False
-        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
+    sees_start, runs, observed, insiders, unit, public_start : optional
+        Who observes, and who is protected: as for `Definition`.
     should_stop : callable, optional
         Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
@@ -264,24 +252,7 @@ def budget(
 
     Notes
     -----
-    The definition of privacy:
-
-    - Neighbouring inputs: The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to
-      the observer. Where there are several topics, each of its opinions changes by at most Δ.
-    - Observer: The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are agents
-      who tell it their own hidden opinions and noise, and what their neighbours express.
-    - Public: The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the noise.
-      Hidden opinions, noise and the seed are not.
-    - Runs: One run is released, or R runs with the same hidden opinions and independent noise.
-    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start is
-      public where it is declared to be: as one number, or with public_start=True. Every other start is refused.
-    - Person: The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, one topic
-      of it. A person who stands behind several agents is not covered.
-    - Seed: Whoever knows or guesses the seed can subtract the noise and has the hidden opinions. A release draws its
-      noise from the operating system and stores no seed. A run with a seed is for study; without one of its own it has
-      seed 0, which anybody can try.
-    - Arithmetic: ε is that of real numbers unless it is stated. A release has noise and opinions on a grid, and its ε
-      holds for the floating-point numbers that it publishes. The last digits of other runs may reveal more.
+    What privacy means here is said by `DEFINITION`, and with the numbers of one account by `Budget.definition`.
 
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2. For an observer of
     everyone
@@ -566,18 +537,8 @@ def calibrate(
         Budget of Fisher information, above 0.
     sensitivity : float, default 1.0
         Largest distance between two hidden opinions that are to be indistinguishable.
-    sees_start : bool, default False
-        Whether y₀ is observed, too.
-    runs : int, default 1
-        Runs with independent noise that are released.
-    observed : sequence of labels or Observation, optional
-        The observed agents, as in `budget`; by default everyone.
-    insiders : sequence of labels, default ()
-        Agents who tell the observer what they know, as in `budget`.
-    unit : {"person", "topic"}, default "person"
-        Who is protected on a network with topics: a person with all of them, or one topic of a person.
-    public_start : bool, default False
-        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
+    sees_start, runs, observed, insiders, unit, public_start : optional
+        Who observes, and who is protected: as for `Definition`.
     optimal_pressure : bool, default False
         Replace the pressure by the optimal schedule under the calibrated noise. If y₀ = x₀, it has ρ_1 = 0: no
         neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
@@ -609,49 +570,52 @@ def calibrate(
     2.0
     """
     discrete_model(model, "the noise that a budget asks for")
-    target, kind = _target(epsilon=epsilon, mu=mu, information=information)
-    # A model without noise has no law to scale.
-    base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
+    target = _target(epsilon=epsilon, mu=mu, information=information)
     if optimal_pressure and isinstance(model.start, str):
-        base = delay_pressure(base, steps)
-    seen: ObserverArguments = {
-        "sees_start": sees_start,
-        "runs": runs,
-        "observed": observed,
-        "insiders": insiders,
-        "unit": unit,
-        "public_start": public_start,
-    }
-    now = budget(base, steps, sensitivity, delta, **seen)
+        model = delay_pressure(model, steps)
+    definition = Definition(model, steps, sensitivity, sees_start, runs, observed, insiders, unit, public_start)
+    return calibration_of(definition, delta, *target, optimal_pressure=optimal_pressure)
+
+
+def calibration_of(
+    definition: Definition, delta: float, kind: str, target: float, *, optimal_pressure: bool = False
+) -> Calibration:
+    """Return the definition's model with the least noise of its kind that meets one target."""
+    model = definition.model
+    if model.noise.is_zero:
+        # It has no law to scale.
+        model = replace(model, noise=Gaussian(1.0))
+    now = budget_of(replace(definition, system=model), checked_delta(delta))
     _check_attainable(now)
     if kind == "information":
         # Information is proportional to 1/std², and μ to 1/std: no search is needed.
         factor = math.sqrt(now.information / target)
-    elif isinstance(base.noise, Gaussian):
-        factor = now.mu / (target if kind == "mu" else mu_of(target, checked_delta(delta)))
+    elif isinstance(model.noise, Gaussian):
+        factor = now.mu / (target if kind == "mu" else mu_of(target, delta))
     elif kind == "mu":
         rule = "μ is a budget for Gaussian noise"
-        raise InvalidInputError(message(rule, got=base.noise, remedy="ask for an epsilon"))
+        raise InvalidInputError(message(rule, got=model.noise, remedy="ask for an epsilon"))
     elif math.isnan(now.epsilon):
         rule = "ε is known for Gaussian, Laplace and Student noise only"
-        raise InvalidInputError(message(rule, got=base.noise, remedy="ask for an information instead"))
+        raise InvalidInputError(message(rule, got=model.noise, remedy="ask for an information instead"))
     else:
         factor = _searched(now, target)
-    quiet = replace(base, noise=_louder(base.noise, factor))
-    optimum = optimal_schedule(quiet, steps, delayed=isinstance(model.start, str)) if optimal_pressure else None
-    quiet = quiet if optimum is None else replace(quiet, pressure=optimum.schedule)
+    quiet, optimum = replace(model, noise=_louder(model.noise, factor)), None
+    if optimal_pressure:
+        optimum = optimal_schedule(quiet, definition.steps, delayed=isinstance(model.start, str))
+        quiet = replace(quiet, pressure=optimum.schedule)
     # Accounted again from the scaled noise: the result states what was computed and not what was asked for.
-    account = budget(quiet, steps, sensitivity, delta, **seen)
-    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.definition.steps), optimum)
+    account = budget_of(replace(definition, system=quiet), delta)
+    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, definition.steps), optimum)
 
 
-def _target(**given: float | None) -> tuple[float, str]:
+def _target(**given: float | None) -> tuple[str, float]:
     chosen = {name: value for name, value in given.items() if value is not None}
     if len(chosen) != 1:
         rule = "give one budget: epsilon, mu or information"
         raise InvalidInputError(message(rule, got=", ".join(chosen) or "none", remedy="leave the others out"))
     ((kind, value),) = chosen.items()
-    return (checked_epsilon(value) if kind == "epsilon" else positive(value, kind)), kind
+    return kind, checked_epsilon(value) if kind == "epsilon" else positive(value, kind)
 
 
 def _check_attainable(now: Budget) -> None:

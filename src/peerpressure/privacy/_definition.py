@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, TypeAlias, TypedDict, final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,17 +53,6 @@ DEFINITION: Mapping[str, str] = MappingProxyType(
         "its ε holds for the floating-point numbers that it publishes. The last digits of other runs may reveal more.",
     }
 )
-
-
-class ObserverArguments(TypedDict):
-    """How an account is observed, beyond all agents at steps 1 to T of one run, and who is protected."""
-
-    sees_start: bool
-    runs: int
-    observed: Observed
-    insiders: Sequence[Hashable]
-    unit: Unit
-    public_start: bool
 
 
 @final
@@ -114,13 +103,15 @@ class Definition:
     sensitivity : float, default 1.0
         Largest distance Δ > 0 between two hidden opinions that are to be indistinguishable.
     sees_start : bool, default False
-        Whether y₀ is observed.
+        Whether y₀ is observed, too, which reveals everything if y₀ = x₀.
     runs : int, default 1
-        The number of runs that are released, at least 1.
+        Runs with independent noise that are released, at least 1; information adds up over them.
     observed : sequence of labels or Observation, optional
-        The observed agents, or an Observation for certain steps, too; by default everyone at every step.
+        The observed agents, or an Observation for certain steps, too; by default everyone at every step. Rounding is
+        not counted, as it can only hide more.
     insiders : sequence of labels, default ()
-        Agents who tell the observer what they know.
+        Agents who tell the observer their own hidden opinions and noise, and what their neighbours express. An account
+        has no row of them.
     unit : {"person", "topic"}, default "person"
         Who is protected on a network with topics: a person with all of them, or one topic of a person.
     public_start : bool, default False

@@ -11,7 +11,7 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
-from peerpressure.model.statespace import System, checked_system, initial_state, transitions
+from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._definition import (
@@ -21,9 +21,9 @@ from peerpressure.privacy._definition import (
     observed_agents,
 )
 from peerpressure.privacy._shifts import require_public_start
-from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
+from peerpressure.recovery import METHODS, Estimate, Observation, Prior
 from peerpressure.recovery.least_squares import SymmetricOperator
-from peerpressure.simulation.trajectory import State, Trajectory
+from peerpressure.recovery.observation import blank_outputs
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
@@ -276,38 +276,15 @@ def _default_prior(model: Model) -> Prior:
 def _variances(system: System, steps: int, look: Observation | None, priors: Iterable[Prior | None]) -> list[Array]:
     """Return the error variance of the best linear estimate of each agent, under each of the priors.
 
-    It is the same for every run and every law of the noise, so the run without noise is enough.
+    It is the same for every run and every law of the noise, so outputs of 0 are enough.
     """
-    model = system.model
-    noise = Gaussian(model.noise.std, time_scale=model.noise.time_scale, temporal=model.noise.temporal)
-    gaussian = system.with_model(replace(model, noise=noise))
-    data = outputs_of(_noiseless_run(gaussian, steps), gaussian, look)
-    if not data.seen.free.size:
-        return [np.zeros(model.n) for _ in priors]
+    seen = (look or Observation()).resolve(system.model, np.arange(steps + 1))
+    if not seen.free.size:
+        return [np.zeros(system.n) for _ in priors]
+    blank, data = blank_outputs(system, seen)
     # The methods themselves rather than recover: rounding errors of one run are no protection.
     method = METHODS["innovations" if look == Observation() else "kalman"].estimate
-    return [_exact_variance(method(gaussian, data, prior)) for prior in priors]
-
-
-def _noiseless_run(system: System, steps: int) -> Trajectory:
-    model, start = system.model, initial_state(system)
-    state = start.offset + start.forward(model.x0)
-    path = [state[start.layout.public]]
-    for step in transitions(system, steps):
-        state = step.forward(state, model.x0)
-        path.append(state[start.layout.public])
-    return Trajectory(
-        model=model,
-        seed=0,
-        replicates=np.zeros(1, dtype=np.int64),
-        times=np.arange(steps + 1) * np.float64(system.step),
-        agents=np.arange(model.n),
-        states=np.stack(path)[None],
-        minimum=None,
-        maximum=None,
-        mean=None,
-        final=State(steps, path[-1][None]),
-    )
+    return [_exact_variance(method(blank, data, prior)) for prior in priors]
 
 
 def _exact_variance(estimate: Estimate) -> Array:

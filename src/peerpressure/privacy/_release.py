@@ -21,8 +21,8 @@ from peerpressure.model.statespace import discrete_model
 from peerpressure.model.statespace.systems import shows_start
 from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, write_events, write_network
-from peerpressure.privacy._accounting import checked_delta, positive
-from peerpressure.privacy._budget import Budget, budget_of, calibrate
+from peerpressure.privacy._accounting import checked_delta, checked_epsilon, positive
+from peerpressure.privacy._budget import Budget, budget_of, calibration_of
 from peerpressure.privacy._definition import Definition, Granularity, Unit
 from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
 from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start, require_unrelated_start
@@ -195,12 +195,8 @@ def release(
     sensitivity : float, default 1.0
         Largest distance Δ between two hidden opinions that are to be indistinguishable. It is rounded up to a multiple
         of the grid, by less than 0.1 %.
-    runs : int, default 1
-        The number of runs with independent noise, all of which are released.
-    insiders : sequence of labels, default ()
-        Agents who tell the observer their own hidden opinions and noise, and what their neighbours express.
-    unit : {"person", "topic"}, default "person"
-        Who is protected on a network with topics: a person with all of them, or one topic of a person.
+    runs, insiders, unit : optional
+        What is released, who knows more, and who is protected: as for `Definition`.
     public_start : bool or "published", default False
         Declare that a start which differs between agents is public, and was not computed from hidden opinions. One that
         resembles them is refused all the same, unless it is "published": everybody knew it before the hidden opinions.
@@ -270,9 +266,10 @@ def release(
         require_unrelated_start(model)
     blank = replace(model, hidden=np.zeros(model.n))
     _require_exact_sums(blank)
-    reach = on_grid(positive(sensitivity, "sensitivity"))
-    seen: dict[str, Any] = {"runs": runs, "insiders": insiders, "unit": unit, "public_start": True}
-    definition = Definition(blank, T, reach, seed="secret", **seen)
+    sensitivity = on_grid(positive(sensitivity, "sensitivity"))
+    definition = Definition(
+        blank, T, sensitivity, runs=runs, insiders=insiders, unit=unit, public_start=True, seed="secret"
+    )
     account, grid = _account(definition, epsilon, checked_delta(delta))
     every = kept.every if kept.states else T
     chosen = Record(summaries=False, every=every, agents=kept.agents)
@@ -331,9 +328,15 @@ def _require_exact_sums(model: Model) -> None:
 
 def _account(definition: Definition, epsilon: float | None, delta: float) -> tuple[Budget, NoiseGrid]:
     """Return the account of a release, with a part of δ set aside for the random bits, and its grid."""
+    target = None if epsilon is None else checked_epsilon(epsilon)
     for reserve in _RESERVES:
-        seen, ideal = _scaled(definition, epsilon, (1 - reserve) * delta), (1 - reserve) * delta
-        account = budget_of(seen, ideal)
+        ideal = (1 - reserve) * delta
+        account = (
+            budget_of(definition, ideal)
+            if target is None
+            else calibration_of(definition, ideal, "epsilon", target).budget
+        )
+        seen = account.definition
         if not math.isfinite(account.epsilon):
             rule, remedy = "a release needs noise with a finite ε", "give every agent noise, or name an epsilon"
             raise InvalidInputError(message(rule, got=str(seen.model.noise), remedy=remedy))
@@ -346,15 +349,6 @@ def _account(definition: Definition, epsilon: float | None, delta: float) -> tup
     rule = f"the random bits of a release must add less than half of δ = {delta:g}"
     got, remedy = f"{added:.2g} at ε = {account.epsilon:.4g}", "use more noise, fewer steps or runs, or a larger delta"
     raise InvalidInputError(message(rule, got=got, remedy=remedy))
-
-
-def _scaled(definition: Definition, epsilon: float | None, delta: float) -> Definition:
-    if epsilon is None:
-        return definition
-    d = definition
-    seen: dict[str, Any] = {"runs": d.runs, "insiders": d.insiders, "unit": d.unit, "public_start": True}
-    calibrated = calibrate(d.model, d.steps, epsilon=epsilon, delta=delta, sensitivity=d.sensitivity, **seen)
-    return replace(d, system=calibrated.model)
 
 
 def _added_delta(epsilon: float, variation: float) -> float:

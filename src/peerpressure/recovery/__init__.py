@@ -2,7 +2,7 @@
 
 ``recover`` estimates the hidden opinions from a run, at its start or at its end; ``information`` is the bound
 on any estimate, before a run is observed; ``infer_network`` estimates the network itself. A new method is one function
-``method(system, data, prior) -> Estimate`` and one line in ``METHODS``.
+``method(system, data, prior) -> Estimate`` and one row of ``METHODS``.
 """
 
 from peerpressure.support.namespaces import attach
@@ -10,8 +10,6 @@ from peerpressure.support.namespaces import attach
 # For other packages and for annotations.
 _INTERNAL = (
     "AUTO",
-    "CONTINUOUS",
-    "CURRENT",
     "Covariance",
     "Estimator",
     "Information",

@@ -1,8 +1,6 @@
 from ._diagnostics import FitDiagnostics as FitDiagnostics
 from ._estimators import (
     AUTO as AUTO,
-    CONTINUOUS as CONTINUOUS,
-    CURRENT as CURRENT,
     METHODS as METHODS,
     Estimator as Estimator,
     Method as Method,

@@ -1,10 +1,11 @@
 """The estimators and the call of them: x₀, or the hidden opinions x_{T+1} after the last observed step T.
 
-A new method is one function ``method(system, data, prior) -> Estimate`` and one line in ``METHODS``.
+A new method is one function ``method(system, data, prior) -> Estimate`` and one row of ``METHODS``.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -13,22 +14,32 @@ import numpy as np
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
-from peerpressure.model.statespace import System, checked_system, retained, transitions
+from peerpressure.model import Model
+from peerpressure.model.statespace import System, retained, transitions
 from peerpressure.model.statespace.systems import is_invertible
 from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.recovery import limits
-from peerpressure.recovery._kalman import kalman, last_step
+from peerpressure.recovery._information_state import estimate_of
+from peerpressure.recovery._kalman import gathered, kalman, last_step
 from peerpressure.recovery._laws import likelihood
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of, mean_square
-from peerpressure.recovery.data import refuse_model
 from peerpressure.recovery.digits import grid_note, spacing_of, undeclared_rounding
-from peerpressure.recovery.estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
-from peerpressure.recovery.innovations import adopted_part, check_complete, innovations, invert
+from peerpressure.recovery.estimate import (
+    Covariance,
+    Estimate,
+    Target,
+    has_room_for_copies,
+    is_suspicious,
+    known_estimate,
+    with_copies,
+    with_error_of_copies,
+)
+from peerpressure.recovery.innovations import check_complete, innovations, invert, open_steps
 from peerpressure.recovery.least_squares import SymmetricOperator
-from peerpressure.recovery.limits import SHARE_TOLERANCE
+from peerpressure.recovery.limits import COPIED_AGENTS, SHARE_TOLERANCE
 from peerpressure.recovery.observation import Observation, Outputs, observed
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
@@ -37,12 +48,12 @@ if TYPE_CHECKING:
     from peerpressure.recovery.observation import Data
 
 TARGETS = ("initial", "current")
-# Every method takes a model; those of CONTINUOUS take an SDE as well.
+# Every method takes a model; those that are continuous take an SDE as well.
 Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
 
 
 class Estimator(NamedTuple):
-    """Declaration of an estimator: its function, its name for a label, and a description in one line.
+    """Declaration of an estimator: its function, its words for a reader, and what it can do.
 
     Attributes
     ----------
@@ -52,6 +63,16 @@ class Estimator(NamedTuple):
         Name for a label.
     help : str
         Description in one line.
+    continuous : bool
+        Whether it takes an SDE.
+    current : callable or None
+        The same of the hidden opinions after the last observed step where these adapt, None if it has none.
+    complete : bool
+        Whether it needs all outputs.
+    refuses : bool
+        Whether it raises an error for outputs that the model cannot have made; others fit any.
+    linear : bool
+        Whether perturbed copies of the outputs share its work, which measure what rounding does to it.
 
     See Also
     --------
@@ -60,43 +81,23 @@ class Estimator(NamedTuple):
     Examples
     --------
     >>> from peerpressure.recovery import METHODS
-    >>> METHODS["kalman"].title
-    'Kalman filter'
+    >>> METHODS["kalman"].title, METHODS["kalman"].continuous
+    ('Kalman filter', True)
     """
 
     estimate: Method
     title: str
     help: str
+    continuous: bool = False
+    current: Method | None = None
+    complete: bool = False
+    refuses: bool = True
+    linear: bool = True
 
-
-METHODS: Mapping[str, Estimator] = {
-    "ols": Estimator(ols, "The paper's regression", "Ordinary least squares, as if errors were independent and alike."),
-    "innovations": Estimator(
-        innovations,
-        "Innovations",
-        "Inverts the update and averages: the best linear estimate where all agents are observed.",
-    ),
-    "kalman": Estimator(
-        kalman, "Kalman filter", "The best linear estimate where some agents or some steps are not observed."
-    ),
-    "wls": Estimator(
-        wls, "Weighted least squares", "Weights each error by its variance, still as if errors were independent."
-    ),
-    "gls": Estimator(gls, "Generalised least squares", "Uses the full covariance of the errors."),
-    "likelihood": Estimator(
-        likelihood,
-        "Maximum likelihood",
-        "Uses the law of the noise: the median for Laplace, the midrange for uniform noise.",
-    ),
-    "snapshot": Estimator(snapshot, "Last step only", "Uses the public opinions of the last observed step alone."),
-}
 
 AUTO = "auto"
-CONTINUOUS = ("innovations", "kalman")
 UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
 COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
-# Methods that fit outputs which the model cannot have made.
-REGRESSIONS = ("ols", "wls", "gls", "snapshot")
 # Least noise beside rounding that is looked for, in standard deviations of all outputs.
 _LEAST_NOISE = 1e-4
 
@@ -168,42 +169,60 @@ def recover(
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
-    refuse_model(data)
-    with cancellable(should_stop), few_threads(checked_system(model).n):
-        return _recover(data, model, method, observation, prior, target)
+    _check_names(method, target)
+    with cancellable(should_stop):
+        system, outputs = observed(data, model, observation)
+        with few_threads(system.n):
+            return _recover(system, outputs, method, prior, target)
 
 
-def _recover(
-    data: Data,
-    model: System,
-    method: str,
-    observation: Observation | None,
-    prior: Prior | None,
-    target: Target,
-) -> Estimate:
-    _check_method(model, method)
-    which = _checked_target(target)
-    prior = None if prior is None else prior.in_order(model.network.labels)
-    model, data = observed(data, model, observation)
-    method, model, why = (method, model, "") if method != AUTO else _automatic(model, data)
+def _recover(system: System, data: Outputs, method: str, prior: Prior | None, target: Target) -> Estimate:
+    prior = None if prior is None else prior.in_order(system.model.network.labels)
+    method, system, why = (method, system, "") if method != AUTO else _automatic(system, data)
+    row = METHODS[method]
+    if system.is_continuous and not row.continuous:
+        rule = f"in continuous time the method must be one of {', '.join(methods_for(continuous=True))}"
+        remedy = "'innovations' needs all outputs, and 'kalman' can do without"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
     # If opinions are constant, the current ones are x₀, and every method estimates them.
-    follows = which == "current" and model.layout.has_hidden
-    if not data.seen.free.size and not follows:
-        estimate = known_estimate(model.model, data, method)
-        return replace(estimate, target=which, replicates=data.replicates, diagnostics=diagnostics_of(model, data))
+    follows = target == "current" and system.layout.has_hidden
+    estimator = row.current if follows else row.estimate
+    if estimator is None:
+        rule = f"hidden opinions after the last step are estimated by {' or '.join(methods_for(current=True))}"
+        remedy = "use the method kalman, or estimate the initial ones"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy), argument=("method", "target"))
+    if data.seen.free.size or follows:
+        if row.complete:
+            check_complete(data)
+        estimate = _settled(estimator, system, data, prior) if row.linear else estimator(system, data, prior)
+        if not row.refuses and data.complete and not system.is_continuous and is_invertible(system.model):
+            # Inverting the update raises an error where the noise cannot have made the outputs.
+            invert(system.model, data)
+        note = "; ".join(filter(None, (why, estimate.note, *_remarks(system, data))))
+        estimate = replace(estimate, note=note)
+    else:
+        estimate = known_estimate(system.model, data, method)
+    return replace(estimate, target=target, replicates=data.replicates, diagnostics=diagnostics_of(system, data))
 
-    def estimator(seen: Outputs) -> Estimate:
-        return _current(model, seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
 
-    # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
-    # rounding errors.
-    estimate = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
-    if method in REGRESSIONS and data.complete and not model.is_continuous and is_invertible(model.model):
-        # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
-        invert(model.model, data)
-    note = "; ".join(filter(None, (why, estimate.note, *_remarks(model, data))))
-    facts: dict[str, Any] = {"target": which, "note": note, "replicates": data.replicates}
-    return replace(estimate, diagnostics=diagnostics_of(model, data), **facts)
+def _settled(estimator: Method, system: System, data: Outputs, prior: Prior | None) -> Estimate:
+    """Return the estimate with the error that rounding makes in it, measured from copies of the outputs."""
+    room = has_room_for_copies(data)
+    # Small networks always use copies, which cost less than estimating twice.
+    if not room or data.seen.n > COPIED_AGENTS:
+        estimate = estimator(system, data, prior)
+        if not room or not is_suspicious(estimate, data):
+            return estimate
+    return with_error_of_copies(estimator(system, with_copies(data), prior))
+
+
+def methods_for(*, continuous: bool = False, current: bool = False) -> tuple[str, ...]:
+    """Return the names of the methods that can do what is asked for."""
+    return tuple(
+        name
+        for name, row in METHODS.items()
+        if (row.continuous or not continuous) and (row.current is not None or not current)
+    )
 
 
 class _Choice(NamedTuple):
@@ -216,8 +235,7 @@ class _Choice(NamedTuple):
 
 def _automatic(system: System, data: Outputs) -> _Choice:
     """Return the best linear method for these outputs, and the noise where it is unknown."""
-    method = "innovations" if data.complete else "kalman"
-    why = "" if data.complete else f"kalman was chosen: {_what_is_missing(data)}"
+    method, why = _linear(data), "" if data.complete else f"kalman was chosen: {_what_is_missing(data)}"
     model = system.model
     if model.hidden is not None or not model.noise.is_zero or not data.seen.free.size:
         return _Choice(method, system, why)
@@ -298,39 +316,61 @@ def _contradictory_grid(system: System, data: Outputs) -> float | None:
     return None
 
 
-def _check_method(system: System, method: str) -> None:
-    if method == AUTO:
-        return
-    if method not in METHODS:
+def _check_names(method: str, target: str) -> None:
+    if method not in (AUTO, *METHODS):
         rule = f"the method must be one of {', '.join((AUTO, *METHODS))}"
         remedy = f"name one of these{did_you_mean(method, METHODS)}"
         raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
-    if system.is_continuous and method not in CONTINUOUS:
-        rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
-        remedy = "'innovations' needs all outputs, and 'kalman' can do without"
-        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
+    if target not in TARGETS:
+        rule = f"the target must be one of {', '.join(map(repr, TARGETS))}"
+        remedy = "'initial' is x₀, 'current' the hidden opinions after the last step"
+        raise InvalidInputError(message(rule, got=repr(target), remedy=remedy))
+
+
+# Methods that leave to another one what they cannot do themselves.
+
+
+def _linear(data: Outputs) -> str:
+    """Return the best linear method for these outputs."""
+    return "innovations" if data.complete else "kalman"
+
+
+def _by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+    if system.is_continuous:
+        return estimate_of(system.model, data, "innovations", gathered(system, data, prior))
+    if not is_invertible(system.model):
+        return replace(kalman(system, data, prior), method="innovations")
+    return innovations(system.model, data, prior)
+
+
+def _by_likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+    # At a step without noise a density does not exist; the linear methods treat such equations as exact.
+    silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
+    if silent or isinstance(model.noise, Gaussian):
+        return replace(METHODS[_linear(data)].estimate(model, data, prior), method="likelihood")
+    return likelihood(model, data, prior)
 
 
 # The hidden opinions x_{T+1} after the last observed step T, if they adapt.
 #
 # An observer of complete outputs knows x_{T+1} = π_T x₀ + k_T up to the decreasing share π_T of x₀, so the error of
-# x_{T+1} tends to 0 with π_T even where that of x₀ does not. A new method is one line in ``CURRENT``.
+# x_{T+1} tends to 0 with π_T even where that of x₀ does not.
 
 
 def _current_by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return π_T x̂₀ + k_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
-    check_complete(data)
     if system.is_continuous:
         # Between the observed times of an equation, opinions adapt to what is not seen.
         return replace(_current_by_filter(system, data, prior), method="innovations")
     model, free = system.model, data.seen.free.size
-    initial = innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
+    initial = _by_innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
     share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
+    (last,) = deque(open_steps(model, data), maxlen=1)
     # With nothing of x₀ left, the adopted part is the whole opinion and is known exactly.
     identified = initial.identified | (share == 0)
     return replace(
         initial,
-        value=share * initial.value + adopted_part(model, data),
+        value=share * initial.value + last.after().T,
         covariance=_scaled(initial.covariance, share),
         identified=identified,
         rank=model.n if identified.all() else initial.rank,
@@ -361,33 +401,6 @@ def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None
     )
 
 
-CURRENT: Mapping[str, Callable[[System, Outputs, Prior | None], Estimate]] = {
-    "innovations": _current_by_innovations,
-    "kalman": _current_by_filter,
-}
-
-
-def _current(system: System, data: Outputs, method: str, prior: Prior | None) -> Estimate:
-    """Return the estimate of the hidden opinions after the last observed step."""
-    if method not in CURRENT:
-        rule = f"hidden opinions after the last step are estimated by {' or '.join(CURRENT)}"
-        remedy = "use the method kalman, or estimate the initial ones"
-        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy), argument=("method", "target"))
-    return replace(CURRENT[method](system, data, prior), target="current")
-
-
-def _checked_target(value: object) -> Target:
-    """Return which hidden opinions are to be estimated, after checking it."""
-    if value == "initial":
-        return "initial"
-    if value == "current":
-        return "current"
-    rule = f"the target must be one of {', '.join(map(repr, TARGETS))}"
-    raise InvalidInputError(
-        message(rule, got=repr(value), remedy="'initial' is x₀, 'current' the hidden opinions after the last step")
-    )
-
-
 def _scaled(covariance: Covariance, share: Array) -> Any:
     """Return diag(share) · covariance · diag(share), in the form in which the covariance came."""
     # Composed lazily: forming the matrix is what operators avoid.
@@ -397,3 +410,47 @@ def _scaled(covariance: Covariance, share: Array) -> Any:
         sides = sparse.diags_array(share, format="csr")
         return sparse.csr_array(sides @ covariance @ sides)
     return share[:, None] * (covariance @ np.diag(share))
+
+
+METHODS: Mapping[str, Estimator] = {
+    "ols": Estimator(
+        ols,
+        "The paper's regression",
+        "Ordinary least squares, as if errors were independent and alike.",
+        refuses=False,
+    ),
+    "innovations": Estimator(
+        _by_innovations,
+        "Innovations",
+        "Inverts the update and averages: the best linear estimate where all agents are observed.",
+        continuous=True,
+        current=_current_by_innovations,
+        complete=True,
+    ),
+    "kalman": Estimator(
+        kalman,
+        "Kalman filter",
+        "The best linear estimate where some agents or some steps are not observed.",
+        continuous=True,
+        current=_current_by_filter,
+    ),
+    "wls": Estimator(
+        wls,
+        "Weighted least squares",
+        "Weights each error by its variance, still as if errors were independent.",
+        refuses=False,
+    ),
+    "gls": Estimator(gls, "Generalised least squares", "Uses the full covariance of the errors.", refuses=False),
+    "likelihood": Estimator(
+        _by_likelihood,
+        "Maximum likelihood",
+        "Uses the law of the noise: the median for Laplace, the midrange for uniform noise.",
+        linear=False,
+    ),
+    "snapshot": Estimator(
+        snapshot,
+        "Last step only",
+        "Uses the public opinions of the last observed step alone.",
+        refuses=False,
+    ),
+}

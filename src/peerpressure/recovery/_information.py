@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -17,18 +17,12 @@ from peerpressure.model.statespace import System, checked_system, initial_state
 from peerpressure.model.statespace.systems import is_invertible
 from peerpressure.model.step import Array
 from peerpressure.recovery import limits
+from peerpressure.recovery._kalman import gathered
 from peerpressure.recovery.estimate import Covariance
-from peerpressure.recovery.innovations import (
-    Complete,
-    check_dense,
-    complete,
-    gathered,
-    invertible_steps,
-    weights_of,
-)
-from peerpressure.recovery.least_squares import SymmetricOperator, conjugate_gradients, identify, solve
+from peerpressure.recovery.innovations import complete, invertible_steps, weights_of
+from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import SHARE_TOLERANCE
-from peerpressure.recovery.observation import Observation, Outputs, ResolvedObservation
+from peerpressure.recovery.observation import Observation, ResolvedObservation, blank_outputs
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
@@ -116,8 +110,8 @@ class Information:
 
     def __repr__(self) -> str:
         bound = self.bound[self.identified]
-        reach = f"bound {bound.min():.4g}–{bound.max():.4g}" if bound.size else "nobody identified"
-        return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {reach})"
+        words = f"bound {bound.min():.4g}–{bound.max():.4g}" if bound.size else "nobody identified"
+        return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {words})"
 
 
 def information(
@@ -198,25 +192,11 @@ def _of_complete(model: Model, last: int) -> Information:
         matrix = np.divide(1.0, variance, out=np.zeros(n), where=~exact)
         bound = np.where(identified, variance, 0.0)
         return Information(model, _diagonal(matrix), exact, _diagonal(bound), identified)
-    check_dense(problem, None)
-    return _dense_information(problem) if n <= limits.DENSE_LIMIT else _large_information(problem)
-
-
-def _dense_information(problem: Complete) -> Information:
-    J = problem.apply(np.eye(problem.model.n))
-    rows, _, _ = problem.exact_rows()
-    return _solved(problem.model, J, rows)
-
-
-def _large_information(problem: Complete) -> Information:
-    n, diagonal = problem.model.n, problem.preconditioner()
-
-    def invert(columns: Array) -> Array:
-        return conjugate_gradients(problem.apply, columns, diagonal)[0]
-
-    known = identify(problem.apply, invert, diagonal, evident=problem.determines_all)
-    bound, J = known.restrict(SymmetricOperator(n, invert)), SymmetricOperator(n, problem.apply, problem.diagonal())
-    return Information(problem.model, J, np.zeros(n, dtype=bool), bound, known.identified)
+    equations = problem.equations()
+    solved = equations.solved()
+    J = equations.J if equations.is_dense else SymmetricOperator(n, problem.apply, equations.diagonal)
+    exact = np.zeros(n, dtype=bool) if equations.rows is None else _touched(equations.rows)
+    return Information(model, J, exact, solved.covariance, solved.identified)
 
 
 def _of_partial(system: System, seen: ResolvedObservation) -> Information:
@@ -224,25 +204,11 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     if system.n > limits.PARTIAL_LIMIT:
         rule = f"partial observations can be judged for at most {limits.PARTIAL_LIMIT} agents"
         raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
-    # The information does not depend on the outputs. Those must only be possible under the model, since the filter
-    # checks exact equations: with all opinions 0, outputs of 0 are.
-    zeros, model = np.zeros(system.n), system.model
-    blank_model = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
-    known = np.zeros((1, system.n))
-    known[:, seen.free] = np.nan
-    shape = (seen.times.size, seen.agents.size)
-    blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
-    blank_system = system.with_model(blank_model)
     # Complete outputs in discrete time have been dealt with, where they can be inverted.
-    known_so_far = gathered(blank_system, blank)
-    E, A = known_so_far.about_hidden()
-    posterior = known_so_far.solve().posterior.part(slice(0, system.n))
-    return Information(model, A.T @ A, _touched(E), posterior.covariance, posterior.identified)
-
-
-def _solved(model: Model, J: Array, rows: Array) -> Information:
-    solution = solve(J, rows, np.zeros((1, rows.shape[0])))
-    return Information(model, J, _touched(rows), solution.inverse, solution.identified)
+    state = gathered(*blank_outputs(system, seen))
+    E, A = state.about_hidden()
+    posterior = state.solve().posterior.part(slice(0, system.n))
+    return Information(system.model, A.T @ A, _touched(E), posterior.covariance, posterior.identified)
 
 
 def _touched(rows: Array) -> NDArray[np.bool_]:

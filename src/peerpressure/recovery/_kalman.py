@@ -37,6 +37,7 @@ from peerpressure.recovery._information_state import (
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
 from peerpressure.recovery.estimate import Estimate, with_copies, without_copies
+from peerpressure.recovery.least_squares import separate_noise
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
 from peerpressure.recovery.observation import Outputs, observed
 from peerpressure.support.immutable import read_only
@@ -126,14 +127,14 @@ class FilterState:
                 continue
             # P h, where h is the unit vector of the agent; `f` is its entry plus the observation noise, so no matrix is
             # inverted.
-            reach = root @ w
-            gain = reach / f
+            Ph = root @ w
+            gain = Ph / f
             column = gain[:, None]
             mean += column * constant
             slope -= column * weights
             # Potter's factor: R (I − c w wᵀ) with c = 1/(f + √(f·noise)) has exactly the updated covariance. The square
             # root form keeps P positive semidefinite, which the difference P − K hᵀP does not under rounding.
-            root -= reach[:, None] * (w / (f + math.sqrt(f * noise)))
+            root -= Ph[:, None] * (w / (f + math.sqrt(f * noise)))
             if not noise:
                 # In exact arithmetic the row is already this. Left as computed, its rounding errors would later be
                 # taken for a small variance, and a repeated output for a very informative one.
@@ -267,13 +268,13 @@ def _before(correction: Correction, r: Array, N: Array) -> tuple[Array, Array]:
 
 def _smoothed(state: FilterState, hidden: GaussianPosterior, r: Array, N: Array, later: int) -> GaussianPosterior:
     root, replicates = state.root, state.mean.shape[1]
-    reach = root @ (root.T @ r)
+    moved = root @ (root.T @ r)
     # R (I − RᵀNR) Rᵀ = P − P N P; written with the roots outside, the result has no entries in directions without
     # noise. The difference is no smaller than the rounding errors of its parts, which add up over later steps.
     parts = np.abs(root).T @ np.abs(N) @ np.abs(root)
     rounding = later * WRONG_DIGITS * np.finfo(np.float64).eps * (1.0 + parts.max(initial=0.0))
     spread = root @ ((1.0 + rounding) * np.eye(root.shape[1]) - root.T @ N @ root) @ root.T
-    constant, slope = state.mean + reach[:, :replicates], state.slope + reach[:, replicates:]
+    constant, slope = state.mean + moved[:, :replicates], state.slope + moved[:, replicates:]
     return hidden.image(constant.T, slope, spread)
 
 
@@ -342,8 +343,42 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     twice as much if opinions adapt. A front of more than 6,000 raises `TooLargeError`.
     """
     if not system.is_continuous and (system.n > limits.FILTER_LIMIT or is_quicker(system.model, data)):
-        return sparse_estimate(system.model, data, prior, "kalman")
+        return sparse_estimate(system.model, data, prior)
     return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
+
+
+def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what outputs tell that are dealt with step by step.
+
+    Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
+    opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
+    """
+    at = system.layout
+    if data.complete and at.states == at.agents and system.model.isolated == "own":
+        return step_by_step(system, data, prior)
+    return last_step(system, data, prior).information
+
+
+def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
+
+    y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
+    hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
+    """
+    start = initial_state(system)
+    n = start.layout.agents
+    information = prior_information(system.model, data, prior)
+    before, slope_before = start.offset[:, None], start.forward(np.eye(n))
+    for row, step in enumerate(transitions(system, data.seen.last)):
+        # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
+        # x₀.
+        slope = step.forward(slope_before, np.eye(n)) if not row else step.hidden_input()
+        public: Array = data.at(row).T
+        facts = np.concatenate([slope, public - step.forward(before)], axis=1)
+        # Noise is correlated between agents but not between steps, so each step is whitened separately.
+        information = information.condition(*separate_noise(facts, step.noise_input(), n))
+        before = public
+    return information
 
 
 def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> StatePath:

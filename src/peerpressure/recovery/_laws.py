@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,12 @@ from scipy import sparse
 from peerpressure.errors import ContradictionError, InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.model.step import Array
-from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
-from peerpressure.recovery._kalman import kalman
+from peerpressure.noise import Noise, Rademacher, StudentT, Uniform
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery.estimate import Estimate, estimate_from
-from peerpressure.recovery.innovations import innovations, observed_steps, own_series
+from peerpressure.recovery.innovations import observed_steps, own_series
 from peerpressure.recovery.observation import Outputs
 from peerpressure.support.progress import check_cancelled
-
-if TYPE_CHECKING:
-    pass
 
 # Maximum likelihood of a constant observed with noise, ξ_t = x₀ + σ_t u_t, for each law of u, and exact intervals.
 #
@@ -146,8 +142,8 @@ def numerical(xi: Array, sigma: Array, present: Present, noise: Noise) -> Locati
 
     # A robust centre: the mean may be far from the maximum under heavy tails.
     middle, _ = laplace(xi, sigma, present, noise)
-    reach = 3 * np.where(present, sigma, 0.0).max(axis=0)
-    value = _golden(fit, *_best_cell(fit, middle - reach, middle + reach))
+    wide = 3 * np.where(present, sigma, 0.0).max(axis=0)
+    value = _golden(fit, *_best_cell(fit, middle - wide, middle + wide))
     return value, 1 / (noise.fisher_information() * np.where(present, sigma**-2.0, 0.0).sum(axis=0))
 
 
@@ -229,10 +225,10 @@ class LocationInterval:
         value, std = self.value[:, self.place], self.std[self.place]
         if isinstance(self.noise, Rademacher):
             # If all signs are equal, two opinions are left, a σ on either side.
-            reach = np.where(self.present, self.sigma, 0.0).max(axis=0)
+            half = np.where(self.present, self.sigma, 0.0).max(axis=0)
             off = (np.abs(self.xi - value[:, None]) > _ROUNDING * self.sigma) & self.present
             either = ~off.any(axis=1)
-            return value - either * reach, value + either * reach
+            return value - either * half, value + either * half
         # Replicates side by side, to evaluate the law for many series at once.
         replicates, steps, n = self.xi.shape
         xi = np.moveaxis(self.xi, 1, 0).reshape(steps, -1)
@@ -273,16 +269,12 @@ NAME = "likelihood"
 def likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the maximum of the likelihood of the model's own noise law.
 
-    Gaussian noise: the best linear estimate, from any outputs. Other laws: from the ξ_t = x₀ + ε_t of all steps
-    that are observed from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of
-    the large-sample law, and intervals that are exact for any number of steps. If opinions adapt, it is from
+    It is from the ξ_t = x₀ + ε_t of all steps that are observed from beginning to end (Laplace: their median; uniform:
+    their midrange; …), with the variance of the large-sample law, and intervals that are exact for any number of steps.
+    Gaussian noise has the best linear estimate instead. If opinions adapt, it is from
     (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then combined with the estimate in the best linear way, and
     intervals are Gaussian.
     """
-    # At a step without noise a density does not exist; the linear methods treat such equations as exact.
-    silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
-    if isinstance(model.noise, Gaussian) or silent:
-        return replace((innovations if data.complete else kalman)(model, data, prior), method=NAME)
     return _with_prior(_of_law(model, data), data, prior)
 
 
@@ -327,7 +319,7 @@ def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estim
         value = means + share * (estimate.value - means)
         return estimate_from(estimate.model, data, NAME, value, sparse.diags_array((1 - share) * tau, format="csr"))
     # Directions that are not identified contribute nothing; the prior is returned for them.
-    reach = np.diag(estimate.identified[free].astype(float))
+    resolution = np.diag(estimate.identified[free].astype(float))
     spread = (estimate.covariance @ np.eye(estimate.model.n))[np.ix_(free, free)]
-    value, covariance = update(estimate.value[:, free], spread, reach, means, rest.covariance(free.size))
+    value, covariance = update(estimate.value[:, free], spread, resolution, means, rest.covariance(free.size))
     return estimate_from(estimate.model, data, NAME, value, covariance, note=estimate.note)

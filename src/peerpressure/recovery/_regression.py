@@ -31,6 +31,7 @@ from peerpressure.recovery._information_state import estimate_of, frozen_draw_co
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import (
+    Equations,
     Solution,
     SymmetricOperator,
     conjugate_gradients,
@@ -240,7 +241,7 @@ class Fit:
 
     value: Array
     covariance: Array
-    reach: Array
+    resolution: Array
     solution: Solution
     H: Array
 
@@ -261,10 +262,9 @@ def fit(
     # A standard error must cover rounding, or an estimate in which noise cancels appears infinitely precise.
     covariance = (covariance + covariance.T) / 2 + np.diag(_lost_digits(G, V, covariance.diagonal()))
     constrained = solution.constrained
-    # E x̂ = reach · x₀: the identity if everything is identified, and a projection otherwise, which a prior needs to
-    # know.
-    reach = constrained + G @ H @ (np.eye(H.shape[0]) - constrained)
-    return Fit(solution.value(H, rhs), covariance, reach, solution, H)
+    # E x̂ = resolution · x₀: the identity if everything is identified, otherwise a projection, which a prior must know.
+    resolution = constrained + G @ H @ (np.eye(H.shape[0]) - constrained)
+    return Fit(solution.value(H, rhs), covariance, resolution, solution, H)
 
 
 def _lost_digits(G: Array, V: Array, variance: Array) -> Array:
@@ -286,7 +286,7 @@ def as_estimate(model: Model, data: Outputs, method: str, fitted: Fit, prior: Pr
     if prior is not None:
         mean, rest = prior.given(data.known)
         free = data.seen.free.size
-        value, covariance = update(value, covariance, fitted.reach, mean, rest.covariance(free))
+        value, covariance = update(value, covariance, fitted.resolution, mean, rest.covariance(free))
         facts |= {"rank": free, "identified": np.ones(free, dtype=bool)}
     return estimate_from(model, data, method, value, covariance, **facts)
 
@@ -499,19 +499,11 @@ def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimat
     f, root = seen.free.size, covariance_root(design.covary(np.eye(there.size)[None])[0])
     facts = np.concatenate([design.columns()[0], design.observed(last)[0]], axis=1)
     exact, _, noisy = separate_noise(facts, root, f)
-    J, rhs = noisy[:, :f].T @ noisy[:, :f], noisy[:, :f].T @ noisy[:, f:]
-    if prior is not None:
-        mean, rest = prior.given(data.known)
-        precision = np.linalg.inv(rest.covariance(f))
-        J, rhs = J + precision, rhs + precision @ mean.T
-    solution = solve(J, exact[:, :f], exact[:, f:].T)
-    value, note = solution.value(J, rhs.T), f"step {seen.last} only"
-    quality: dict[str, Any] = {
-        "identified": solution.identified,
-        "rank": solution.rank,
-        "condition": solution.condition,
-    }
-    return estimate_from(model, data, SNAPSHOT, value, solution.inverse, note=note, **quality)
+    A, b = noisy[:, :f], noisy[:, f:]
+    J = A.T @ A
+    equations = Equations(J.__matmul__, J.diagonal(), A.T @ b, exact[:, :f], exact[:, f:].T, J)
+    solved = equations.given(data.known, prior).solved()
+    return estimate_from(model, data, SNAPSHOT, **solved._replace(note=f"step {seen.last} only")._asdict())
 
 
 def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:

@@ -27,15 +27,8 @@ from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.estimate import Estimate, estimate_from
-from peerpressure.recovery.least_squares import (
-    SymmetricOperator,
-    conjugate_gradients,
-    identify,
-    is_identified,
-    symmetric_inverse,
-    whiten_pair,
-)
-from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE
+from peerpressure.recovery.least_squares import Equations, whiten_pair
+from peerpressure.recovery.limits import MIN_SIGNIFICANT
 from peerpressure.support.progress import check_cancelled
 
 if TYPE_CHECKING:
@@ -208,8 +201,8 @@ class SparseStates:
             )
 
     @property
-    def reach(self) -> int:
-        """How many steps back from its own a row reaches."""
+    def lags(self) -> int:
+        """How many steps before its own a row involves."""
         # u_t involves y_t and y_{t−1}; the whitened difference with u_{t−1} involves y_{t−2} as well.
         return 2 if self.model.noise.autocorrelation else 1
 
@@ -330,43 +323,6 @@ def _whitened(now: tuple[dict[int, Any], Any], before: tuple[dict[int, Any], Any
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Normal:
-    """The normal equations J x₀ = r of the f free agents: J = ``sparse_part`` + ``dense_part`` on ``touched``.
-
-    ``gross`` (f,) is what the diagonal of J was before states were eliminated: rounding errors in J are relative to it.
-    ``squares`` (replicates,) is the sum of squares of all rows at x₀ = 0 and at the best states, and ``log_det`` the
-    logarithm of the determinant of what was eliminated, which the likelihood needs.
-    """
-
-    sparse_part: Any
-    touched: NDArray[np.int64]
-    dense_part: Array
-    right: Array
-    gross: Array
-    squares: Array
-    log_det: float
-
-    def apply(self, columns: Array) -> Array:
-        """Return J times columns, (f, b)."""
-        product = np.asarray(self.sparse_part @ columns)
-        product[self.touched] += self.dense_part @ columns[self.touched]
-        return product
-
-    def diagonal(self) -> Array:
-        """Return the diagonal of J, (f,)."""
-        values = np.array(self.sparse_part.diagonal())
-        values[self.touched] += self.dense_part.diagonal()
-        return values
-
-    def matrix(self) -> Array:
-        """Return J as a dense matrix, (f, f)."""
-        J = np.asarray(self.sparse_part.toarray())
-        J[np.ix_(self.touched, self.touched)] += self.dense_part
-        return J
-
-
-@final
 @dataclass(eq=False)
 class Front:
     """The states still to be eliminated, oldest first, and the touched x₀: their information and right-hand side.
@@ -476,8 +432,22 @@ class Front:
         self.log_det += 2 * float(np.log(factor.diagonal()).sum())
 
 
-def eliminate(problem: SparseStates) -> Normal:
-    """Return the normal equations of x₀ after all unseen states are eliminated."""
+@final
+@dataclass(frozen=True, eq=False)
+class Eliminated:
+    """The ``equations`` of the free agents' x₀ that are left, and what the likelihood needs besides.
+
+    ``squares`` (replicates,) is the sum of squares of all rows at x₀ = 0 and at the best states, and ``log_det`` the
+    logarithm of the determinant of what was eliminated.
+    """
+
+    equations: Equations
+    squares: Array
+    log_det: float
+
+
+def eliminate(problem: SparseStates) -> Eliminated:
+    """Return the equations of x₀ after all unseen states are eliminated."""
     f, replicates = problem.data.seen.free.size, problem.data.values.shape[0]
     touched = _touched(problem)
     front = Front(touched, replicates)
@@ -490,7 +460,7 @@ def eliminate(problem: SparseStates) -> Normal:
                 front.rotate(rows.rotation)
             else:
                 # Older states occur in no row still to come. Eliminating as early as possible keeps the front narrow.
-                front.eliminate_before(newest - problem.reach)
+                front.eliminate_before(newest - problem.lags)
             front.admit(newest, problem.unseen(newest).size)
         touching = rows.touching()
         if touching.any():
@@ -505,7 +475,19 @@ def eliminate(problem: SparseStates) -> Normal:
     right[touched] += front.right
     gross = np.array(J.diagonal())
     gross[touched] += front.gross
-    return Normal(sparse.csr_array(J), touched, front.hidden, right, gross, front.squares, front.log_det)
+    J, dense = sparse.csr_array(J), front.hidden
+
+    def apply(columns: Array) -> Array:
+        product = np.asarray(J @ columns)
+        product[touched] += dense @ columns[touched]
+        return product
+
+    diagonal, matrix = np.array(J.diagonal()), None
+    diagonal[touched] += dense.diagonal()
+    if f <= limits.DENSE_LIMIT:
+        matrix = np.asarray(J.toarray())
+        matrix[np.ix_(touched, touched)] += dense
+    return Eliminated(Equations(apply, diagonal, right, matrix=matrix, gross=gross), front.squares, front.log_det)
 
 
 def _touched(problem: SparseStates) -> NDArray[np.int64]:
@@ -526,72 +508,7 @@ def _touched(problem: SparseStates) -> NDArray[np.int64]:
     return np.flatnonzero(touched)
 
 
-def sparse_estimate(
-    model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal | None = None
-) -> Estimate:
-    """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior.
-
-    Normal equations that are known already are passed as ``normal``.
-    """
-    normal = normal or eliminate(SparseStates(model, data))
-    if data.seen.free.size <= limits.DENSE_LIMIT:
-        return _dense(model, data, prior, method, normal)
-    return _iterative(model, data, prior, method, normal)
-
-
-def _dense(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
-    J, right, gross = normal.matrix(), normal.right, normal.gross
-    if prior is not None:
-        means, rest = prior.given(data.known)
-        inverse = np.linalg.inv(rest.covariance(J.shape[0]))
-        J, right, gross = J + inverse, right + inverse @ means.T, gross + inverse.diagonal()
-    # Elimination subtracts nearly equal numbers where an agent is barely observed. What is left must be compared with
-    # the diagonal before the subtraction, not with itself, to separate information from rounding error.
-    scale = np.sqrt(np.where(gross > 0, gross, 1.0))
-    covariance, null_space, condition = symmetric_inverse(J, scale, NEGLIGIBLE)
-    rank, identified = J.shape[0] - null_space.shape[1], is_identified(null_space)
-    value = (covariance @ right).T
-    return estimate_from(model, data, method, value, covariance, identified=identified, rank=rank, condition=condition)
-
-
-def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, normal: Normal) -> Estimate:
-    """Return the estimate by conjugate gradients, its covariance as an operator."""
-    f = data.seen.free.size
-    added, right = np.zeros(f), normal.right
-    if prior is not None:
-        _check_independent(prior, f)
-        means, rest = prior.given(data.known)
-        added = 1 / rest.variances(f)
-        right = right + added[:, None] * means.T
-    diagonal = normal.diagonal() + added
-    # Agents without information have a diagonal of pure rounding error; do not invert it.
-    informed = (diagonal > NEGLIGIBLE * normal.gross)[:, None]
-    # Jacobi preconditioning; 1 avoids a division by 0 for agents without information.
-    scale = np.where(informed[:, 0], diagonal, 1.0)
-
-    def apply(columns: Array) -> Array:
-        return np.where(informed, normal.apply(informed * columns) + added[:, None] * columns, 0.0)
-
-    def invert(columns: Array) -> Array:
-        return conjugate_gradients(apply, informed * columns, scale)[0]
-
-    value, condition = conjugate_gradients(apply, informed * right, scale)
-    known = identify(apply, invert, scale, evident=prior is not None)
-    return estimate_from(
-        model,
-        data,
-        method,
-        value.T,
-        known.restrict(SymmetricOperator(f, invert)),
-        identified=known.identified,
-        rank=known.rank,
-        condition=condition if known.identified.all() else np.inf,
-        note=known.note,
-    )
-
-
-def _check_independent(prior: Prior, f: int) -> None:
-    if not prior.is_diagonal:
-        remedy = "use a prior of variances"
-        rule = f"a correlated prior can be dealt with for at most {limits.DENSE_LIMIT:,} agents"
-        raise TooLargeError(message(rule, got=f"{f:,}", remedy=remedy))
+def sparse_estimate(model: Model, data: Outputs, prior: Prior | None) -> Estimate:
+    """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior."""
+    equations = eliminate(SparseStates(model, data)).equations.given(data.known, prior)
+    return estimate_from(model, data, "kalman", **equations.solved()._asdict())

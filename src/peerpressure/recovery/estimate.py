@@ -395,19 +395,10 @@ def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
 # any estimator (stochastic arithmetic: Vignes, 1993).
 
 
-def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs) -> Estimate:
-    """Return the estimate with the error that rounding makes added to its covariance, where it matters."""
-    if zarr_stores.is_stored(data.values) and data.values.nbytes > zarr_stores.BLOCK_BYTES:
-        # Copies of what is read block by block would be read in one piece.
-        return estimator(data)
-    # Small networks always use copies, which cost less than estimating twice.
-    if data.known.shape[1] > COPIED_AGENTS:
-        estimate = estimator(data)
-        if not _is_suspicious(estimate, data):
-            return estimate
-    probed = estimator(with_copies(data))
-    value, moved = without_copies(probed.value, probed.variance)
-    estimate = replace(probed, value=value)
+def with_error_of_copies(estimate: Estimate) -> Estimate:
+    """Return an estimate from outputs with copies without these, and with the error of rounding in its covariance."""
+    value, moved = without_copies(estimate.value, estimate.variance)
+    estimate = replace(estimate, value=value)
     return replace(estimate, covariance=_enlarged(estimate.covariance, moved)) if moved.any() else estimate
 
 
@@ -420,10 +411,15 @@ def _enlarged(covariance: Any, moved: Array) -> Any:
     return covariance + sparse.diags_array(np.square(moved).sum(axis=0), format="csr")
 
 
-def _is_suspicious(estimate: Estimate, data: Outputs) -> bool:
-    """Return whether some standard error may be smaller than the rounding error, and copies fit in memory."""
-    if _COPIES * math.prod(data.values.shape[1:]) > COPIED_NUMBERS:
+def has_room_for_copies(data: Outputs) -> bool:
+    """Return whether copies of outputs fit into memory: of what is read block by block none are made."""
+    if zarr_stores.is_stored(data.values) and data.values.nbytes > zarr_stores.BLOCK_BYTES:
         return False
+    return data.seen.n <= COPIED_AGENTS or _COPIES * math.prod(data.values.shape[1:]) <= COPIED_NUMBERS
+
+
+def is_suspicious(estimate: Estimate, data: Outputs) -> bool:
+    """Return whether some standard error may be smaller than the rounding error."""
     # The standard errors of an operator are estimates from random probes, each a linear solve: too expensive for a
     # check.
     if not hasattr(estimate.covariance, "toarray") and not isinstance(estimate.covariance, np.ndarray):

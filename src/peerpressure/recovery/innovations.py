@@ -15,10 +15,10 @@ B x₀ = r + noise of variance std²·(1 − φ²). Equations without noise are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,25 +26,19 @@ from scipy import sparse
 
 from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.model.statespace import System, initial_state, retained, transitions
-from peerpressure.model.statespace.systems import is_invertible, shows_start
+from peerpressure.model.statespace import initial_state, retained
+from peerpressure.model.statespace.systems import shows_start
 from peerpressure.model.step import Array, Update, product
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery import limits
-from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
-from peerpressure.recovery._kalman import kalman, last_step
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.digits import rounding_remedy
-from peerpressure.recovery.estimate import Covariance, Estimate, estimate_from
+from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import (
-    SymmetricOperator,
+    Equations,
     TimeWeights,
     Whitening,
-    conjugate_gradients,
-    identify,
     innovation_std,
-    separate_noise,
-    solve,
     time_weights,
 )
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
@@ -106,15 +100,23 @@ def invert(model: Model, data: Outputs) -> Inverted:
     # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
     shift, following = np.zeros_like(total), None
     rows = {int(t): row for row, t in enumerate(weights.times)}
-    for t, series, error in _own_series(model, data, rows):
-        row = rows[t]
+    precision = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps)
+    for step in open_steps(model, data):
+        if step.t > 1 or not initial_state(model).starts_from_hidden:
+            _check_kept(model, step, precision)
+        if step.t not in rows:
+            continue
+        row, update = rows[step.t], step.update
+        series = _quotient(step.public - update.coupling_scale[:, None] * step.around(), update.gain) - step.adopted
+        # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
+        error = precision * (1 + float(np.abs(step.public).max())) / _least_gain(update)
         share = weights.share[row][:, None]
         if following is None:
             following = series
             shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
         # Averaged about the first r, because a large x₀ would cancel the digits of small noise.
         total += weights.weights[row][:, None] * (series - share * shift)
-        bounds.update(t, series, error, share)
+        bounds.update(step.t, series, error, share)
     invertible_first = initial_state(model).starts_from_hidden and 1 in steps
     first = _quotient(data.at(0).T, model.update(1).gain) if invertible_first else None
     shown, mean = shows_start(model), shift + total
@@ -129,48 +131,63 @@ def _quotient(values: Array, gain: Array) -> Array:
     return np.divide(values, each, out=np.zeros(values.shape), where=each > 0)
 
 
-def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
-    """Yield step, r_t (n, replicates) and the size of its rounding error."""
-    precision = float(np.finfo(data.values.dtype).eps)
-    adapts = model.layout.has_hidden
-    # NaN if y₀ = x₀ is unknown, which step 1 alone would read.
-    public = _start(model, data)
+@final
+@dataclass(frozen=True, eq=False)
+class OpenStep:
+    """Step t as outputs show it: y_{t−1}, y_t and the adopted part k_{t−1}, (n, replicates), NaN where unknown."""
+
+    t: int
+    update: Update
+    before: Array
+    public: Array
+    adopted: Array
+
+    def around(self) -> Array:
+        """Return A_t y_{t−1}, NaN where the output of a neighbour is unknown."""
+        # A sparse matrix times a vector is faster than times a matrix of one column.
+        one = self.before[:, 0] if self.before.shape[1] == 1 else self.before
+        return product(self.update.adjacency, np.ascontiguousarray(one)).reshape(self.before.shape)
+
+    def after(self) -> Array:
+        """Return k_t; who adopts nothing adopts nothing of what is unknown."""
+        rate = self.update.adaptation_rate
+        if rate is None:
+            return self.adopted
+        adopted = self.update.adapt(self.adopted, self.public)
+        # Without the condition 0 · NaN would be unknown.
+        return adopted if rate.all() else np.where(rate[:, None] > 0, adopted, self.adopted)
+
+
+def open_steps(model: Model, data: Outputs) -> Iterator[OpenStep]:
+    """Yield the steps up to the last observed one, a step at a time: outputs may fill the memory."""
+    row_of = {int(t): row for row, t in enumerate(data.seen.times)}
+    public, unseen = start_of(model, data), np.full((model.n, data.values.shape[0]), np.nan)
     adopted = np.zeros_like(public)
     for t, update in enumerate(model.updates(range(1, data.seen.last + 1)), start=1):
-        before, public = public, np.ascontiguousarray(data.at(t - 1).T)
-        if t in rows:
-            # A sparse matrix times a vector is faster than times a matrix of one column.
-            one = before[:, 0] if before.shape[1] == 1 else before
-            coupled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
-            # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
-            error = INVERTED_DIGITS * precision * (1 + float(np.abs(public).max())) / _least_gain(update)
-            preferred = _quotient(public - coupled, update.gain)
-            yield t, preferred - adopted if adapts else preferred, error
-        if t > 1 or not initial_state(model).starts_from_hidden:
-            _check_kept(model, update, t, before, public, INVERTED_DIGITS * precision)
-        # In every step, also in those that cannot be inverted: the adopted part depends on all outputs so far.
-        adopted = update.adapt(adopted, public)
+        before, public = public, unseen
+        if t in row_of:
+            public = np.ascontiguousarray(data.at(row_of[t]).T)
+            if not data.seen.everyone:
+                here, public = public, unseen.copy()
+                public[data.seen.agents] = here
+        step = OpenStep(t, update, before, public, adopted)
+        yield step
+        # In every step, also in those that are not used: the adopted part depends on all outputs so far.
+        adopted = step.after()
 
 
-def _check_kept(model: Model, update: Update, t: int, before: Array, public: Array, rounding: float) -> None:
+def _check_kept(model: Model, step: OpenStep, rounding: float) -> None:
     """Raise an error where an agent who keeps its public opinion shows another one."""
-    if update.kept is None:
+    kept = step.update.kept
+    if kept is None:
         return
-    same = np.abs(public - before) <= rounding * (1 + np.abs(public).max())
-    bad = np.flatnonzero((update.kept > 0) & ~np.all(same, axis=1))
+    same = np.abs(step.public - step.before) <= rounding * (1 + np.abs(step.public).max())
+    bad = np.flatnonzero((kept > 0) & ~np.all(same, axis=1))
     if bad.size:
         rule = "agents without neighbours must show what they showed before, where isolated agents keep their opinions"
-        got = f"another value of agent {model.network.labels[bad[0]]!r} at step {t}"
+        got = f"another value of agent {model.network.labels[bad[0]]!r} at step {step.t}"
         remedy = "let isolated agents show their own opinions if they do, or check the network against the run"
         raise ContradictionError(message(rule, got=got, remedy=remedy))
-
-
-def adopted_part(model: Model, data: Outputs) -> Array:
-    """Return k of the last observed step from complete outputs, (replicates, agents)."""
-    adopted = np.zeros((model.n, data.values.shape[0]))
-    for row, t in enumerate(data.seen.times):
-        adopted = model.update(int(t)).adapt(adopted, data.at(row).T)
-    return np.asarray(adopted.T)
 
 
 def check_complete(data: Outputs) -> None:
@@ -281,21 +298,26 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
         raise InvalidInputError(
             message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy), argument="method"
         )
-    known = _known(model, data)
-    times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)
+    observed = {0, *data.seen.times.tolist()}
+    steps = [step for step in open_steps(model, data) if {step.t, step.t - 1} <= observed]
+    times = np.array([step.t for step in steps], dtype=np.int64)
     shape, replicates = (times.size, model.n), len(data.known)
-    updates = {int(t): model.update(int(t)) for t in times}
-    public = np.array([known[t] for t in updates]).reshape(*shape, replicates)
-    around = np.array([product(update.adjacency, known[t - 1]) for t, update in updates.items()]).reshape(public.shape)
-    adopted = _adopted(model, known, times, public.shape)
-    gains = np.array([update.gain for update in updates.values()]).reshape(shape)
+    public, around, adopted = (
+        np.array(parts).reshape(*shape, replicates)
+        for parts in (
+            [step.public for step in steps],
+            [step.around() for step in steps],
+            [step.adopted for step in steps],
+        )
+    )
+    gains = np.array([step.update.gain for step in steps]).reshape(shape)
     share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
     # A product with a sparse matrix is NaN exactly where a neighbour is; with a dense one, 0 · NaN would spread to all.
     present = np.isfinite((public + around + adopted)[:, :, 0]) & (gains * share >= NEGLIGIBLE)
     # Zeros instead of NaN from here on, since sums with weight 0 follow.
     hidden = ~present[:, :, None]
     y, a, k = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, adopted))
-    degrees = np.array([model.degrees_at(t) for t in updates]).reshape(shape)
+    degrees = np.array([model.degrees_at(step.t) for step in steps]).reshape(shape)
     return ObservedSteps(times, y, a, k, degrees, share, present)
 
 
@@ -311,47 +333,18 @@ def own_series(model: Model, seen: ObservedSteps) -> Array:
     return out
 
 
-def _adopted(model: Model, known: Mapping[int, Array], times: NDArray[np.int64], shape: tuple[int, ...]) -> Array:
-    """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not observed."""
-    if not model.layout.has_hidden:
-        return np.broadcast_to(0.0, shape)
-    out, rows = np.empty(shape), {int(t): row for row, t in enumerate(times)}
-    adopted, unseen = np.zeros(shape[1:]), np.full(shape[1:], np.nan)
-    for t in range(1, int(times.max(initial=0)) + 1):
-        if t in rows:
-            out[rows[t]] = adopted
-        update = model.update(t)
-        rate = update.adaptation_rate
-        if rate is not None:
-            # Agents with rate 0 adopt nothing; without the condition 0 · NaN would mark them unknown.
-            adopted = np.where(rate[:, None] > 0, update.adapt(adopted, known.get(t, unseen)), adopted)
-    return out
-
-
 def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Array:
     """Return the public opinions one step before each of the times, (replicates, T, n), NaN where not observed."""
-    known = _known(model, data)
-    states = np.array([known[int(t) - 1] for t in times]).reshape(times.size, model.n, len(data.known))
-    return np.moveaxis(states, 2, 0)
+    wanted = set(times.tolist())
+    states = np.array([step.before for step in open_steps(model, data) if step.t in wanted])
+    return np.moveaxis(states.reshape(times.size, model.n, len(data.known)), 2, 0)
 
 
-def _known(model: Model, data: Outputs) -> dict[int, Array]:
-    """Return the public opinions (n, replicates) of step 0 and of all observed steps."""
-    # NaN marks unknown entries throughout: arithmetic propagates what cannot be computed.
-    return {0: _start(model, data)} | {int(t): _everyone(model, data, row) for row, t in enumerate(data.seen.times)}
-
-
-def _start(model: Model, data: Outputs) -> Array:
+def start_of(model: Model, data: Outputs) -> Array:
     """Return y₀, (n, replicates), NaN where it is not known."""
     if initial_state(model).starts_from_hidden:
         return np.asarray(data.known.T)
     return np.repeat(model.start_state[:, None], data.known.shape[0], axis=1)
-
-
-def _everyone(model: Model, data: Outputs, row: int) -> Array:
-    state = np.full((model.n, data.known.shape[0]), np.nan)
-    state[data.seen.agents] = data.at(row).T
-    return state
 
 
 # The estimate: the best average of each agent's own series.
@@ -479,26 +472,41 @@ class Complete:
         """Return the diagonal of J, (n,)."""
         return self.own + self.row.diagonal(self.precision) if self._row_is_noisy() and self.row else self.own
 
-    def preconditioner(self) -> Array:
-        """Return the diagonal of J, (n,), and 1 where it is 0."""
-        diagonal = self.diagonal()
-        return np.where(diagonal > 0, diagonal, 1.0)
-
     def apply(self, columns: Array) -> Array:
         """Return J applied to columns, (n, b)."""
         own = self.own[:, None] * columns
         return own + self.row.apply(self.precision, columns) if self._row_is_noisy() and self.row else own
 
-    def exact_rows(self) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-        """Return exact rows (m, n): of agents who are revealed, then of the first step, and the agents of either."""
-        noiseless = np.flatnonzero(self.noiseless)
+    def equations(self, inverted: Inverted | None = None) -> Equations:
+        """Return the equations of all x₀; without outputs, their right-hand sides are 0."""
+        n = self.model.n
+        if n > limits.DENSE_LIMIT and self.has_exact_rows:
+            what = "agents or steps free of noise and an unseen start"
+            rule = f"{what} can be dealt with for at most {limits.DENSE_LIMIT:,} agents"
+            raise TooLargeError(message(rule, got=f"{n:,}", remedy="give the model its start"))
+        rows, values = self._exact(inverted) if self.has_exact_rows else (None, None)
+        right = np.zeros((n, 1)) if inverted is None else self.own[:, None] * inverted.mean
+        if self.row is not None and self._row_is_noisy() and inverted is not None and inverted.first is not None:
+            r = self.row.observed(inverted.first, inverted.following)
+            right = right + self.row.weight * (self.row.matrix.T @ (self.precision[:, None] * r))
+        return Equations(self.apply, self.diagonal(), right, rows, values, evident=self.determines_all)
+
+    def _exact(self, inverted: Inverted | None) -> tuple[Array, Array]:
+        """Return the exact rows (m, n) of agents who are revealed, and of the first step, with their values."""
+        n = self.model.n
         own = np.flatnonzero((self.noiseless & self.weights.legible) | self.revealed)
-        # With frozen noise the first-step row is exact for all agents, otherwise only for those without noise.
-        first = noiseless[:0] if self.row is None else (noiseless if self._row_is_noisy() else np.arange(self.model.n))
-        units = np.zeros((own.size, self.model.n))
-        units[np.arange(own.size), own] = 1.0
-        rows = units if self.row is None else np.concatenate([units, self.row.matrix[first].toarray()])
-        return rows, own, first
+        rows = [np.eye(n)[own]]
+        values = [np.zeros((1, own.size)) if inverted is None else inverted.mean[own].T]
+        # If every opinion is revealed, the others would repeat the same information, n more rows for the SVD.
+        if self.row is not None and not self.revealed.all():
+            # With frozen noise the row of the first step is exact for all agents, otherwise for those without noise.
+            first = np.flatnonzero(self.noiseless) if self._row_is_noisy() else np.arange(n)
+            rows.append(self.row.matrix[first].toarray())
+            seen = np.zeros((n, 1))
+            if inverted is not None and inverted.first is not None:
+                seen = self.row.observed(inverted.first, inverted.following)
+            values.append(seen[first].T)
+        return np.concatenate(rows), np.concatenate(values, axis=1)
 
     def _row_is_noisy(self) -> bool:
         return self.row is not None and np.isfinite(self.row.weight)
@@ -510,17 +518,7 @@ def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complet
     return Complete(model, weights, start_row(model, later, share) if first_step else None)
 
 
-def check_dense(problem: Complete, prior: Prior | None) -> None:
-    """Raise an error where a dense matrix of too many agents is needed."""
-    n = problem.model.n
-    if n <= limits.DENSE_LIMIT or not (problem.has_exact_rows or (prior is not None and not prior.is_diagonal)):
-        return
-    what = "a correlated prior" if not problem.has_exact_rows else "agents or steps free of noise and an unseen start"
-    rule = f"{what} can be dealt with for at most {limits.DENSE_LIMIT} agents"
-    raise TooLargeError(message(rule, got=n, remedy="give the model its start, or use a prior of variances"))
-
-
-def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate from complete outputs, or its posterior under a Gaussian prior.
 
     ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
@@ -528,21 +526,13 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     that adapt leave ξ_t = π_{t−1} x₀ + k_{t−1} + ε_t, where k is known: then x̂ = Σ w_t (ξ_t − k_{t−1}) with
     w = K⁻¹π/(πᵀK⁻¹π), and the variance std²/(πᵀK⁻¹π) stays above a bound if Σ π² has one.
     """
-    check_complete(data)
-    model = system.model
-    if system.is_continuous:
-        return estimate_of(model, data, NAME, gathered(system, data, prior))
-    if not is_invertible(model):
-        return replace(kalman(model, data, prior), method=NAME)
     inverted = invert(model, data)
     problem = complete(model, inverted.weights, first_step=inverted.first is not None)
     # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
         return _agent_by_agent(problem, inverted, data, prior)
-    check_dense(problem, prior)
-    if model.n <= limits.DENSE_LIMIT:
-        return _dense(problem, inverted, data, prior)
-    return _iterative(problem, inverted, data, prior)
+    equations = problem.equations(inverted).among(data.seen.free, data.known).given(data.known, prior)
+    return estimate_from(model, data, NAME, **equations.solved()._asdict())
 
 
 def _agent_by_agent(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
@@ -563,121 +553,3 @@ def _agent_by_agent(problem: Complete, inverted: Inverted, data: Outputs, prior:
     return estimate_from(
         problem.model, data, NAME, value, spread, identified=identified, rank=rank, condition=condition
     )
-
-
-def _right_side(problem: Complete, inverted: Inverted, prior: Prior | None) -> Array:
-    """Return i·D x̄ + weight·BᵀD r + P⁻¹m, (n, replicates)."""
-    total = problem.own[:, None] * inverted.mean
-    if problem.row is not None and inverted.first is not None and np.isfinite(problem.row.weight):
-        r = problem.row.observed(inverted.first, inverted.following)
-        total = total + problem.row.weight * (problem.row.matrix.T @ (problem.precision[:, None] * r))
-    if prior is not None:
-        n = problem.model.n
-        coupling = (
-            prior.means(n) / prior.variances(n)
-            if prior.is_diagonal
-            else np.linalg.solve(prior.variance, prior.means(n))
-        )
-        total = total + coupling[:, None]
-    return np.asarray(total)
-
-
-def _dense(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
-    """Return the estimate with its full covariance, with exact equations and undetermined directions."""
-    n, free = problem.model.n, data.seen.free
-    J, rhs = problem.apply(np.eye(n)), _right_side(problem, inverted, prior)
-    if prior is not None:
-        J = J + np.linalg.inv(prior.covariance(n))
-    rows, values = _exact(problem, inverted, data)
-    solution = solve(J, rows, values)
-    value = solution.value(J, rhs.T)
-    return estimate_from(
-        problem.model,
-        data,
-        NAME,
-        value[:, free],
-        solution.inverse[np.ix_(free, free)],
-        identified=solution.identified[free],
-        # The known starts are among the exact rows, and `estimate_from` adds them again.
-        rank=solution.rank - (n - free.size),
-        condition=solution.condition,
-    )
-
-
-def _exact(problem: Complete, inverted: Inverted, data: Outputs) -> tuple[Array, Array]:
-    """Return all exact rows (m, n) with their values (replicates, m): known starts, noiseless agents, first steps."""
-    n = problem.model.n
-    known = np.setdiff1d(np.arange(n), data.seen.free)
-    # The other exact rows would repeat the same information, n more rows for the SVD.
-    if problem.revealed.all():
-        return np.eye(n), inverted.mean.T
-    rows, own, first = problem.exact_rows()
-    values = [data.known[:, known], inverted.mean[own].T]
-    if problem.row is not None and inverted.first is not None:
-        values.append(problem.row.observed(inverted.first, inverted.following)[first].T)
-    return np.concatenate([np.eye(n)[known], rows]), np.concatenate(values, axis=1)
-
-
-def _iterative(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
-    """Return the estimate of a large network by conjugate gradients, its covariance as an operator."""
-    n, free = problem.model.n, data.seen.free
-    added = np.zeros(n) if prior is None else 1 / prior.variances(n)
-
-    def whole(columns: Array) -> Array:
-        return problem.apply(columns) + added[:, None] * columns
-
-    def apply(columns: Array) -> Array:
-        if free.size == n:
-            return whole(columns)
-        every = np.zeros((n, columns.shape[1]))
-        every[free] = columns
-        return whole(every)[free]
-
-    diagonal = (problem.preconditioner() + added)[free]
-
-    def invert(columns: Array) -> Array:
-        return conjugate_gradients(apply, columns, diagonal)[0]
-
-    # What is known of x₀ moves to the right-hand side.
-    rhs = _right_side(problem, inverted, prior)
-    rhs = rhs if free.size == n else (rhs - whole(np.nan_to_num(data.known.T)))[free]
-    value, condition = conjugate_gradients(apply, rhs, diagonal)
-    known = identify(apply, invert, diagonal, evident=prior is not None or problem.determines_all)
-    # Each product is a solve with J. The covariance itself would be a dense n × n matrix.
-    covariance: Covariance = known.restrict(SymmetricOperator(free.size, invert))
-    quality: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition}
-    return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality)
-
-
-def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
-    """Return what outputs tell that are dealt with step by step.
-
-    Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
-    opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
-    """
-    at = system.layout
-    if data.complete and at.states == at.agents and system.model.isolated == "own":
-        return step_by_step(system, data, prior)
-    return last_step(system, data, prior).information
-
-
-def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
-    """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
-
-    y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
-    hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
-    """
-    start = initial_state(system)
-    n = start.layout.agents
-    information = prior_information(system.model, data, prior)
-    before, slope_before = start.offset[:, None], start.forward(np.eye(n))
-    for row, step in enumerate(transitions(system, data.seen.last)):
-        # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
-        # x₀.
-        slope = step.forward(slope_before, np.eye(n)) if not row else step.hidden_input()
-        public: Array = data.at(row).T
-        facts = np.concatenate([slope, public - step.forward(before)], axis=1)
-        # Noise is correlated between agents but not between steps, so each step is whitened separately.
-        information = information.condition(*separate_noise(facts, step.noise_input(), n))
-        before = public
-    return information

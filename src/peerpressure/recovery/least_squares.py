@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from peerpressure.errors import PeerPressureError, contrast, message
+from peerpressure.errors import PeerPressureError, TooLargeError, contrast, message
 from peerpressure.model.step import Array
 from peerpressure.noise import Noise
+from peerpressure.recovery import limits
+from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.limits import (
     CG_ITERATIONS,
     CG_TOLERANCE,
@@ -332,23 +335,144 @@ class Solution:
         return np.asarray(self.fixed + (rhs - self.fixed @ J) @ self.inverse)
 
 
+class Solved(NamedTuple):
+    """What equations say of f unknowns: ``value`` (replicates, f), its covariance, and what they determine."""
+
+    value: Array
+    covariance: Any
+    identified: NDArray[np.bool_]
+    rank: int
+    condition: float
+    note: str = ""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Normal equations J x = r of f unknowns with exact ones E x = c beside them: dense for few unknowns, else not.
+
+    ``apply`` returns J times columns, (f, b), ``matrix`` is J itself where it is known, and ``diagonal`` (f,) its
+    diagonal; ``right`` is r, (f, replicates). ``rows`` are E (m, f) and ``values`` c (replicates, m), of which only
+    dense equations have any. ``gross`` (f,) is the diagonal of J before information was subtracted from it, to which
+    rounding errors in J are relative. ``evident`` says that J determines all unknowns; False is no answer.
+    """
+
+    apply: Callable[[Array], Array]
+    diagonal: Array
+    right: Array
+    rows: Array | None = None
+    values: Array | None = None
+    matrix: Array | None = None
+    gross: Array | None = None
+    evident: bool = False
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether a full covariance of the unknowns is formed."""
+        return self.diagonal.size <= limits.DENSE_LIMIT
+
+    @cached_property
+    def J(self) -> Array:
+        """The matrix."""
+        return self.apply(np.eye(self.diagonal.size)) if self.matrix is None else self.matrix
+
+    def given(self, known: Array, prior: Prior | None) -> Equations:
+        """Return the equations of the unknown opinions, those that are NaN in ``known``, with a prior of all."""
+        if prior is None:
+            return self
+        means, rest = prior.given(known)
+        f, apply, gross = self.diagonal.size, self.apply, self.gross
+        if not self.is_dense and not rest.is_diagonal:
+            rule = f"a correlated prior can be dealt with for at most {limits.DENSE_LIMIT:,} agents"
+            raise TooLargeError(message(rule, got=f"{f:,}", remedy="use a prior of variances"))
+        added = 1 / rest.variances(f) if rest.is_diagonal else np.linalg.inv(rest.variance)
+        columns, own = (added[:, None], added) if rest.is_diagonal else (added, added.diagonal())
+
+        def with_prior(x: Array) -> Array:
+            return apply(x) + (columns * x if rest.is_diagonal else columns @ x)
+
+        return replace(
+            self,
+            apply=with_prior,
+            diagonal=self.diagonal + own,
+            right=self.right + (columns * means.T if rest.is_diagonal else columns @ means.T),
+            matrix=None if self.matrix is None else self.matrix + (np.diag(own) if rest.is_diagonal else added),
+            gross=None if gross is None else gross + own,
+            evident=True,
+        )
+
+    def among(self, free: NDArray[np.int64], known: Array) -> Equations:
+        """Return the equations of some unknowns, given the others in ``known`` (replicates, f), NaN where unknown."""
+        f, apply = self.diagonal.size, self.apply
+        if free.size == f:
+            return self
+        others = np.setdiff1d(np.arange(f), free)
+        given = np.nan_to_num(known)
+
+        def part(columns: Array) -> Array:
+            every = np.zeros((f, columns.shape[1]))
+            every[free] = columns
+            return apply(every)[free]
+
+        rows, values = self.rows, self.values
+        if rows is not None and values is not None:
+            rows, values = rows[:, free], values - given[:, others] @ rows[:, others].T
+        right = (self.right - apply(given.T))[free]
+        return Equations(part, self.diagonal[free], right, rows, values, evident=self.evident)
+
+    def solved(self) -> Solved:
+        """Return the solution, with a covariance that is an operator where there are too many unknowns for a matrix."""
+        return self._dense() if self.is_dense else self._iterated()
+
+    def _dense(self) -> Solved:
+        scale = None if self.gross is None else np.sqrt(np.where(self.gross > 0, self.gross, 1.0))
+        found = solve(self.J, self.rows, self.values, scale)
+        value = found.value(self.J, self.right.T)
+        return Solved(value, found.inverse, found.identified, found.rank, found.condition)
+
+    def _iterated(self) -> Solved:
+        # A diagonal of nothing but rounding errors is that of an unknown without information: it is not inverted.
+        gross = self.diagonal if self.gross is None else self.gross
+        informed = (self.diagonal > NEGLIGIBLE * gross)[:, None]
+        # Jacobi's preconditioner; 1 avoids a division by 0.
+        scale, whole = np.where(informed[:, 0], self.diagonal, 1.0), bool(informed.all())
+
+        def apply(columns: Array) -> Array:
+            return self.apply(columns) if whole else np.where(informed, self.apply(informed * columns), 0.0)
+
+        def invert(columns: Array) -> Array:
+            return conjugate_gradients(apply, columns if whole else informed * columns, scale)[0]
+
+        value, condition = conjugate_gradients(apply, self.right if whole else informed * self.right, scale)
+        known = identify(apply, invert, scale, evident=self.evident)
+        # Each product is a solution. The covariance itself would be a dense matrix.
+        covariance = known.restrict(SymmetricOperator(scale.size, invert))
+        condition = condition if known.identified.all() else math.inf
+        return Solved(value.T, covariance, known.identified, known.rank, condition, known.note)
+
+
 def is_identified(null_space: Array) -> NDArray[np.bool_]:
     """Return which unknowns take no part in the directions (f, r) that are left undetermined, (f,)."""
     # The rows of an orthonormal null space do not depend on which basis was chosen for it.
     return np.asarray(np.linalg.norm(null_space, axis=1) < SHARE_TOLERANCE)
 
 
-def solve(J: Array, exact: Array | None = None, exact_values: Array | None = None) -> Solution:
-    """Factor J, subject to exact · x = exact_values; shapes (f, f), (m, f) and (replicates, m)."""
+def solve(
+    J: Array, exact: Array | None = None, exact_values: Array | None = None, scale: Array | None = None
+) -> Solution:
+    """Factor J, subject to exact · x = exact_values; shapes (f, f), (m, f) and (replicates, m).
+
+    With a ``scale`` (f,), eigenvalues of J are compared with its square, and not with the largest of them.
+    """
     f = J.shape[0]
     values = np.zeros((1, 0)) if exact_values is None else exact_values
     if exact is None or not exact.size:
-        inverse, null_space, condition = symmetric_inverse(J)
+        inverse, null_space, condition = symmetric_inverse(J, scale, None if scale is None else NEGLIGIBLE)
         return Solution(np.zeros((1, f)), np.zeros((f, f)), inverse, null_space, condition)
-    scale = np.linalg.norm(exact, axis=1)
+    length = np.linalg.norm(exact, axis=1)
     # Exact equations have no scale of their own. Normalising a row that consists of rounding error only would give it
     # the weight of a true constraint, so such rows get weight 0.
-    weight = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > NEGLIGIBLE * scale.max())
+    weight = np.divide(1.0, length, out=np.zeros_like(length), where=length > NEGLIGIBLE * length.max())
     rows = exact * weight[:, None]
     # The full V is needed: its last columns span the null space of the constraints, in which J is inverted.
     left, singular, right = np.linalg.svd(rows, full_matrices=True)
@@ -362,8 +486,8 @@ def solve(J: Array, exact: Array | None = None, exact_values: Array | None = Non
     size, tolerance = np.abs(rest), 16 * f * EIGENVALUE_TOLERANCE
     products = np.einsum("ik,ij,jk->k", size, np.abs(J), size, optimize=True)
     own = left_over.diagonal()
-    scale = np.where(own > tolerance * products, own, products)
-    inverse, null_space, condition = symmetric_inverse(left_over, np.sqrt(np.where(scale > 0, scale, 1.0)), tolerance)
+    size = np.where(own > tolerance * products, own, products)
+    inverse, null_space, condition = symmetric_inverse(left_over, np.sqrt(np.where(size > 0, size, 1.0)), tolerance)
     constrained = right[:rank].T @ right[:rank]
     return Solution(fixed, constrained, rest @ inverse @ rest.T, rest @ null_space, condition)
 
@@ -419,8 +543,8 @@ def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]
     # Pivoting takes the row with the most remaining noise each time, which makes the diagonal decrease and reveals the
     # rank. The factor of L itself has twice the digits of one of L Lᵀ.
     triangle, order = linalg.qr((L[noisy] / size[noisy, None]).T, mode="r", pivoting=True)
-    reach = np.abs(triangle.diagonal())
-    rank = int(np.count_nonzero(reach > NOISE_TOLERANCE * reach[0]))
+    pivots = np.abs(triangle.diagonal())
+    rank = int(np.count_nonzero(pivots > NOISE_TOLERANCE * pivots[0]))
     whitened = linalg.solve_triangular(triangle[:rank, :rank], scaled[order[:rank]], trans="T")
     # The noise of the remaining rows is a combination of that of the first ones, so subtracting these cancels it.
     exact = scaled[order[rank:]] - triangle[:rank, rank:].T @ whitened

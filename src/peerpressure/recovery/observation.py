@@ -384,11 +384,15 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
     >>> outputs_of(simulate(model, steps=3, record="all"), model, Observation(agents=[0])).values.shape
     (1, 3, 1)
     """
-    refuse_model(data)
     if isinstance(data, Outputs):
         return _observed_already(data, checked_system(model), observation)
-    trajectory = on_grid(checked_system(model), observations_of(data, model))
-    model = model.model
+    run = observations_of(data, model)
+    return _selected(run, checked_system(model), observation)
+
+
+def _selected(run: Trajectory, system: System, observation: Observation | None) -> Outputs:
+    """Return what an observation selects of a run."""
+    trajectory, model = on_grid(system, run), system.model
     states = _states_of(model, trajectory)
     look = observation or Observation()
     if look.agents is None and trajectory.agents.size < model.n:
@@ -417,17 +421,29 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
     )
 
 
-def observed(data: Data, system: System, observation: Observation | None) -> tuple[System, Outputs]:
+def observed(data: Data, model: System, observation: Observation | None) -> tuple[System, Outputs]:
     """Return the model given who updated, and what is observed of the data: how every estimator begins."""
-    refuse_model(data)
-    system = checked_system(system)
-    if not isinstance(data, Outputs):
-        data = observations_of(data, system)
-        system = given_who_updated(data, system, observation)
-    elif system.model.activation is not None and system.model.activation.is_random:
-        rule = "who updated is read off a run, which has all agents and its start"
-        raise InvalidInputError(message(rule, got="Outputs", remedy=f"pass the run, or {_TABLE}"))
-    return system, outputs_of(data, system, observation)
+    if isinstance(data, Outputs):
+        system = checked_system(model)
+        if system.model.activation is not None and system.model.activation.is_random:
+            rule = "who updated is read off a run, which has all agents and its start"
+            raise InvalidInputError(message(rule, got="Outputs", remedy=f"pass the run, or {_TABLE}"))
+        return system, _observed_already(data, system, observation)
+    run = observations_of(data, model)
+    system = given_who_updated(run, checked_system(model), observation)
+    return system, _selected(run, system, observation)
+
+
+def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Outputs]:
+    """Return a system with these transitions and outputs of it, all of them 0, for what does not depend on outputs."""
+    # They must be possible, since exact equations are checked: with all opinions 0, outputs of 0 are.
+    zeros, model = np.zeros(system.n), system.model
+    blank = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
+    known = np.zeros((1, system.n))
+    known[:, seen.free] = np.nan
+    shape = (seen.times.size, seen.agents.size)
+    outputs = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
+    return system.with_model(blank), outputs
 
 
 def _observed_already(data: Outputs, system: System, observation: Observation | None) -> Outputs:

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context, parent_process
-from threading import Thread
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from peerpressure.errors import PeerPressureError, message
 from peerpressure.report.html import Image
-from peerpressure.support.progress import deaf_children
+from peerpressure.support.progress import deaf_children, end_with_parent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,15 +102,8 @@ def elsewhere(cores: int) -> Iterator[Submit]:
 
 def _prepare() -> None:
     """Load what is needed to draw, and end with the parent even if that is killed."""
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     import peerpressure.report.pictures  # noqa: F401
 
     # The other cores are busy with the run; threads of linear algebra would only wait for them.
     threadpool_limits(limits=1, user_api="blas")
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, final
 from peerpressure.plotting import ANIMATIONS, FIGURES, render
 from peerpressure.report.html import Image
 from peerpressure.report.pictures import image, settled
-from peerpressure.support.progress import deaf_children
+from peerpressure.support.progress import deaf_children, end_with_parent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,8 @@ def _drawn(orders: Sequence[Order], workers: int) -> Iterator[Drawn]:
         yield from map(draw_one, orders)
         return
     # Spawned rather than forked: threads of a compiled run do not survive a fork.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, initializer=end_with_parent) as pool:
         with deaf_children():
             drawings = pool.map(draw_one, orders)
         yield from drawings

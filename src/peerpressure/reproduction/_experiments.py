@@ -42,7 +42,7 @@ from peerpressure.reproduction._sweep import SweepComparison, shared_graph_sweep
 from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.claims import Evidence, audit, protection, verdicts, with_fast_pressure
 from peerpressure.reproduction.design import SEED, scale_free_model
-from peerpressure.support.progress import deaf_children
+from peerpressure.support.progress import deaf_children, end_with_parent
 from peerpressure.support.resources import one_thread
 
 # Exact laws cost more than simulated steps, and their power laws are visible well before the longest runs end.
@@ -234,6 +234,7 @@ def _beside(
 
 @one_thread()
 def _send_extensions(sender: Connection, seed: int, steps: int, seeds: int) -> None:
+    end_with_parent()
     try:
         sender.send(_extensions(seed, steps, seeds, lambda stage: None))
     # An error of the child is raised where its tables are waited for.

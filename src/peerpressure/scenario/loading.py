@@ -17,7 +17,7 @@ from peerpressure.errors import InvalidInputError, PeerPressureError, first_few,
 from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
-from peerpressure.recovery import CONTINUOUS, CURRENT
+from peerpressure.recovery import METHODS
 from peerpressure.scenario.agents import PARTS, AdaptationTable, FromAttribute, FromColumn, adaptation_of, values_of
 from peerpressure.scenario.network import ContactsSection, EventsSection, NetworkFileSection
 from peerpressure.scenario.scenario import Scenario
@@ -417,7 +417,9 @@ def _methods(scenario: Scenario) -> None:
     # If opinions do not adapt, initial and current ones are the same, and every method applies.
     moving = asked.target == "current" and scenario.agents.adaptation is not None
     flowing = scenario.time is not None and scenario.time.continuous
-    for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of current opinions")):
+    continuous = [name for name, method in METHODS.items() if method.continuous]
+    current = [name for name, method in METHODS.items() if method.current is not None]
+    for applies, legal, when in ((flowing, continuous, "in continuous time"), (moving, current, "of current opinions")):
         wrong = [name for name in asked.methods if applies and name not in (*legal, "auto")]
         if wrong:
             rule = f"estimates {when} must be made by {' or '.join(legal)}"

@@ -22,7 +22,7 @@ from scipy import sparse
 from peerpressure.errors import AdaptationError, ModelError, ScheduleError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.model.adaptation import Adaptation
-from peerpressure.model.affine import coefficients, least_relief
+from peerpressure.model.affine import coefficients
 from peerpressure.model.step import Array, StateLayout, Update
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
@@ -328,9 +328,7 @@ class SDE:
         weight : array of float
             The smaller of 1 and ρ(t), in the shape of ``t``.
         """
-        relief, weight = self.pressure.homogeneous(self.pressure.reading_times(np.asarray(t, dtype=np.float64)))
-        # For agents who listen to nobody an infinite pressure would give 0/0.
-        return (np.maximum(relief, least_relief(np.float64)) if self.model.has_silent_steps else relief), weight
+        return self.model.homogeneous(self.pressure.reading_times(np.asarray(t, dtype=np.float64)))
 
     def noise_scale(self, t: ArrayLike) -> Array:
         """Return the common factor of the noise, at one time or several.

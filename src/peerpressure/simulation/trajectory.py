@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 # Spread and largest distance are derived from the extremes and not stored.
 SUMMARIES = ("minimum", "maximum", "mean", "spread", "max_distance")
-# Fields that may be None and are stored under their own names.
-_RECORDED = ("states", "minimum", "maximum", "mean", "hidden")
+# What may be recorded of a run; None where it was not.
+RECORDED = ("states", "hidden", "minimum", "maximum", "mean")
+# What netCDF files and Zarr stores call the arrays of an archive.
+_STORED = {"replicates": "replicate", "times": "time", "states": "public", "final": "final_public"}
+_STORED |= {"memory": "final_memory", "agents": "recorded_agents"}
 _SKETCHED_AGENTS, _SKETCHED_TIMES = 25, 120  # in the sketch of a notebook
 MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
 
@@ -489,15 +492,11 @@ class Trajectory:
         path : str or Path
             The file, by custom with the ending .npz.
         """
-        facts, arrays = self.model.parts()
+        model_facts, model_arrays = self.model.parts()
         # Together with the model these suffice to resume the run from the file.
-        facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
-        facts |= {"step_length": self.final.step_length, "step_error": self.step_error}
-        arrays |= {"replicates": self.replicates, "times": self.times, "agents": self.agents}
-        recorded = {name: getattr(self, name) for name in _RECORDED}
-        final = {"final": self.final.public, "memory": self.final.memory, "final_hidden": self.final.hidden}
-        # None is left out, because an archive without pickle has arrays only.
-        arrays |= {name: values for name, values in (recorded | final).items() if values is not None}
+        facts, arrays = parts_of(self)
+        facts |= model_facts | {"equation": self.equation, "step_error": self.step_error}
+        arrays |= model_arrays
         files.write_archive(path, facts, arrays)
 
     @classmethod
@@ -521,30 +520,18 @@ class Trajectory:
             If the file is missing, damaged or of another format.
         """
         if zarr_stores.is_store(expanded(path)):
-            return cls(**_parts_of_store(*zarr_stores.read_store(path)))
+            facts, stored = zarr_stores.read_store(path)
+            own = {name.removeprefix("model_"): values for name, values in stored.items() if name.startswith("model_")}
+            arrays = stored | own
+            arrays |= {name: arrays.get(there) for name, there in _STORED.items()}
+            return cls._restored(facts, arrays, Model.from_parts(facts["model"], own))
         with files.reading_archive(expanded(path)) as (facts, arrays):
-            # Outputs that were not simulated here have no noise to go on with.
-            simulated = facts["seed"] >= 0
-            return cls(
-                model=Model.from_parts(facts, arrays),
-                seed=facts["seed"],
-                replicates=arrays["replicates"],
-                times=arrays["times"],
-                agents=arrays["agents"],
-                final=State(
-                    facts["step"],
-                    arrays["final"],
-                    arrays.get("memory"),
-                    arrays.get("final_hidden"),
-                    seed=facts["seed"] if simulated else None,
-                    replicates=arrays["replicates"] if simulated else None,
-                    step_length=facts["step_length"],
-                ),
-                version=facts["version"],
-                equation=facts["equation"],
-                step_error=facts["step_error"],
-                **{name: arrays.get(name) for name in _RECORDED},
-            )
+            return cls._restored(facts, arrays, Model.from_parts(facts, arrays))
+
+    @classmethod
+    def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, Any], model: Model) -> Trajectory:
+        own = {"model": model, "equation": facts["equation"], "step_error": facts["step_error"]}
+        return cls(**own, **fields_from(facts, arrays))
 
     @classmethod
     def from_netcdf(cls, path: str | Path, model: Model) -> Trajectory:
@@ -705,32 +692,40 @@ class Trajectory:
         return html_sketch(lines, "public opinions over time")
 
 
-def _parts_of_store(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a run from the facts and arrays of its store."""
-    own = {name.removeprefix("model_"): values for name, values in arrays.items() if name.startswith("model_")}
-    replicates = arrays["replicate"]
-    final = State(
+def parts_of(run: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the plain values and the arrays of a run, or of a part of one, but for its model."""
+    end: State = run.final
+    facts = {"version": run.version, "seed": run.seed, "step": end.step, "step_length": end.step_length}
+    arrays = {name: getattr(run, name) for name in ("replicates", "times", "agents", *RECORDED)}
+    arrays |= {"final": end.public, "memory": end.memory, "final_hidden": end.hidden}
+    # None is left out, because an archive without pickle has arrays only.
+    return facts, {name: values for name, values in arrays.items() if values is not None}
+
+
+def fields_from(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a run from what ``parts_of`` returns."""
+    return {
+        "seed": facts["seed"],
+        "version": facts["version"],
+        "final": final_from(facts, arrays),
+        **{name: arrays[name] for name in ("replicates", "times", "agents")},
+        **{name: arrays.get(name) for name in RECORDED},
+    }
+
+
+def final_from(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> State:
+    """Return the final state of a run from what ``parts_of`` returns."""
+    # Outputs that were not simulated here have no noise to go on with.
+    simulated = facts["seed"] >= 0
+    return State(
         facts["step"],
-        arrays["final_public"],
-        arrays.get("final_memory"),
+        arrays["final"],
+        arrays.get("memory"),
         arrays.get("final_hidden"),
-        seed=facts["seed"],
-        replicates=replicates,
+        seed=facts["seed"] if simulated else None,
+        replicates=arrays["replicates"] if simulated else None,
         step_length=facts["step_length"],
     )
-    return {
-        "model": Model.from_parts(facts["model"], own),
-        "seed": facts["seed"],
-        "replicates": replicates,
-        "times": arrays["time"],
-        "agents": own["recorded_agents"],
-        "states": arrays.get("public"),
-        **{name: arrays.get(name) for name in ("minimum", "maximum", "mean", "hidden")},
-        "final": final,
-        "version": facts["version"],
-        "equation": facts["equation"],
-        "step_error": facts["step_error"],
-    }
 
 
 def _spaced(size: int, most: int) -> NDArray[np.int64]:

@@ -8,8 +8,10 @@ verb calls, and ``check_cancelled`` calls it. The functions in between need no a
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import cache
@@ -77,6 +79,20 @@ def deaf_children() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_with_parent() -> None:
+    """End this process, which another one has started, as soon as that ends, however it does."""
+    from multiprocessing import parent_process
+
+    def wait() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            # sys.exit would only end this thread.
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @contextlib.contextmanager

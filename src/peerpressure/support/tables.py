@@ -80,6 +80,10 @@ class Row(NamedTuple):
     line: int
     fields: list[str]
 
+    def described(self, shown: int = 5) -> str:
+        """Return the number of fields and the first of them, for a message."""
+        return f"{len(self.fields)} field{'s' * (len(self.fields) != 1)} {self.fields[:shown]}"
+
 
 @dataclass(frozen=True, eq=False)
 class TextTable:
@@ -201,13 +205,17 @@ class TextTable:
             raise InvalidInputError(message(f"there must be one column {name!r}", got=got, remedy="name one of these"))
         return close[0]
 
-    def check_rows(self) -> None:
-        """Raise if a record has more or fewer fields than the heading, or is the heading again."""
+    def check_rows(self, alone: str | None = None) -> None:
+        """Raise if a record has more or fewer fields than the heading, or is the heading again.
+
+        ``alone`` is the remedy of a record with one field.
+        """
         self.check_headings()
         for row in self.rows:
             if len(row.fields) != self.width:
-                got = f"{len(row.fields)} fields {row.fields[:5]} for {self.width} columns"
-                raise self.malformed(row, got, "fill every column, and quote fields that hold the separator")
+                remedy = "fill every column, and quote fields that hold the separator"
+                one = len(row.fields) == 1 and alone
+                raise self.malformed(row, f"{row.described()} for {self.width} columns", one or remedy)
 
     def check_headings(self) -> None:
         """Raise if a record is the heading again, as in files that were joined."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.simulation.files import reading_archive, write_archive
-from peerpressure.simulation.partition._result import RECORDED, PartTrajectory, state_of
+from peerpressure.simulation.partition._result import PartTrajectory
 from peerpressure.simulation.processes import Together
-from peerpressure.simulation.trajectory import State
+from peerpressure.simulation.trajectory import RECORDED, State, final_from, parts_of
 
 Records = Mapping[str, Any]
 
@@ -56,7 +56,7 @@ class Checkpoints:
     def _state(self, step: int) -> State:
         with reading_archive(self._file("state", step)) as (facts, arrays):
             found = facts["identity"]
-            state = state_of(facts, arrays, "public", "hidden")
+            state = final_from(facts, arrays)
         for name, value in self.identity.items():
             if found.get(name) != value:
                 rule, got = f"a run is resumed with the same {name}", f"another than that of {self.folder}"
@@ -78,15 +78,13 @@ class Checkpoints:
 
     def write(self, run: PartTrajectory) -> None:
         """Write a stretch of steps, and delete older states once all processes have written theirs."""
-        step, final = run.final.step, run.final
+        step = run.final.step
+        facts, arrays = parts_of(run)
+        records = {name: arrays.pop(name) for name in ("times", *RECORDED) if name in arrays}
         with self.together.checking():
-            records = {name: values for name in RECORDED if (values := getattr(run, name)) is not None}
-            write_archive(self._file("records", step), {}, {"times": run.times} | records)
-            facts = {"identity": self.identity, "step": step, "seed": run.seed, "step_length": final.step_length}
-            state = {"public": final.public, "memory": final.memory, "hidden": final.hidden}
-            present = {name: values for name, values in state.items() if values is not None}
+            write_archive(self._file("records", step), {}, records)
             # Last, because a state says that everything before it is there.
-            write_archive(self._file("state", step), facts, {"replicates": run.replicates} | present)
+            write_archive(self._file("state", step), facts | {"identity": self.identity}, arrays)
         for old in self._steps("state"):
             if old != step:
                 self._file("state", old).unlink(missing_ok=True)

@@ -21,10 +21,10 @@ from peerpressure.simulation.engine.parts import ModelPart, run_part
 from peerpressure.simulation.engine.plan import RunPlan
 from peerpressure.simulation.partition._checkpoints import Checkpoints, joined_records
 from peerpressure.simulation.partition._network import PartitionedNetwork
-from peerpressure.simulation.partition._result import RECORDED, PartTrajectory
+from peerpressure.simulation.partition._result import PartTrajectory
 from peerpressure.simulation.processes import Together, digest_of
 from peerpressure.simulation.recording import Record, as_record, recorded_steps
-from peerpressure.simulation.trajectory import MOST_STEPS, State, whole
+from peerpressure.simulation.trajectory import MOST_STEPS, RECORDED, State, whole
 from peerpressure.support.files import expanded
 from peerpressure.support.progress import ShouldStop
 from peerpressure.support.seeds import Seed

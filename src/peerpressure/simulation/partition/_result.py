@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -15,7 +14,7 @@ from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.simulation.files import reading_archive, write_archive
 from peerpressure.simulation.partition._reader import part_name
 from peerpressure.simulation.processes import Together, joined
-from peerpressure.simulation.trajectory import State
+from peerpressure.simulation.trajectory import State, fields_from, parts_of
 from peerpressure.support.files import expanded
 from peerpressure.support.immutable import read_only
 from peerpressure.version import __version__
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
 Array = NDArray[Any]
-_SUMMARIES = ("minimum", "maximum", "mean")
-RECORDED = ("states", "hidden", *_SUMMARIES)
 
 
 @final
@@ -143,12 +140,8 @@ class PartTrajectory:
         """
         place = expanded(folder)
         place.mkdir(parents=True, exist_ok=True)
-        facts = {"version": self.version, "seed": self.seed, "cuts": self.cuts, "part": self.part}
-        facts |= {"step": self.final.step, "step_length": self.final.step_length}
-        arrays: dict[str, Any] = {"replicates": self.replicates, "times": self.times, "agents": self.agents}
-        arrays |= {name: values for name in RECORDED if (values := getattr(self, name)) is not None}
-        final = {"final": self.final.public, "memory": self.final.memory, "final_hidden": self.final.hidden}
-        arrays |= {name: values for name, values in final.items() if values is not None}
+        facts, arrays = parts_of(self)
+        facts |= {"cuts": self.cuts, "part": self.part}
         write_archive(place / part_name(self.part), facts, arrays)
 
     @classmethod
@@ -183,28 +176,4 @@ class PartTrajectory:
     @classmethod
     def _read(cls, file: Path) -> PartTrajectory:
         with reading_archive(file) as (facts, arrays):
-            state = state_of(facts, arrays, "final", "final_hidden")
-            return cls(
-                cuts=tuple(facts["cuts"]),
-                part=facts["part"],
-                seed=facts["seed"],
-                replicates=arrays["replicates"],
-                times=arrays["times"],
-                agents=arrays["agents"],
-                final=state,
-                version=facts["version"],
-                **{name: arrays.get(name) for name in RECORDED},
-            )
-
-
-def state_of(facts: Mapping[str, Any], arrays: Mapping[str, Any], public: str, hidden: str) -> State:
-    """Return the state in an archive, by the names that its public and hidden opinions have there."""
-    return State(
-        facts["step"],
-        arrays[public],
-        arrays.get("memory"),
-        arrays.get(hidden),
-        seed=facts["seed"],
-        replicates=arrays["replicates"],
-        step_length=facts["step_length"],
-    )
+            return cls(cuts=tuple(facts["cuts"]), part=facts["part"], **fields_from(facts, arrays))
