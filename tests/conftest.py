@@ -38,11 +38,10 @@ SET_BY_OTHERS = re.compile(
 for name in list(filter(SET_BY_OTHERS.fullmatch, os.environ)):
     del os.environ[name]
 
-# Beside other workers, further threads of BLAS only wait for each other, which takes a third of the time. Set before
-# NumPy is loaded, and inherited by the processes that tests start.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    for library in ("OMP", "OPENBLAS", "MKL"):
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# Threads of BLAS wait for each other longer than matrices of tests take, and the last digits depend on their number.
+# Set before NumPy is loaded, and inherited by the processes that tests start.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
 
 # A shell starts background jobs with Ctrl-C ignored, and processes inherit that; tests that press it need it to work.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
