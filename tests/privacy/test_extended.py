@@ -21,7 +21,7 @@ T = 6
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("noise", ["white", "scaled over time", "by agent", "ar1", "negative ar1"])
+@pytest.mark.parametrize("noise", ["by agent", "negative ar1"])
 @pytest.mark.parametrize("kind", ["static", *KINDS])
 def test_a_budget_counts_what_the_joint_law_tells(kind: str, noise: str, start: str) -> None:
     model = extended(kind, noise, start)
@@ -89,9 +89,9 @@ def test_who_is_alone_at_first_is_not_heard() -> None:
     np.testing.assert_allclose(budget(later, 5).table["information"], 5.0)
 
 
-@pytest.mark.parametrize("view", ["all", "some agents", "gaps"])
-@pytest.mark.parametrize("noise", ["by agent", "ar1", "frozen"])
-@pytest.mark.parametrize("kind", ["static", *KINDS])
+@pytest.mark.parametrize("view", ["all", "gaps"])
+@pytest.mark.parametrize("noise", ["ar1", "frozen"])
+@pytest.mark.parametrize("kind", ["static", "temporal", "both"])
 def test_exposure_is_the_conditional_law(kind: str, noise: str, view: str) -> None:
     model = extended(kind, noise, "given" if kind == "temporal" else "hidden")
     data = outputs_of(pp.simulate(model, 9), model, VIEWS[view])

@@ -71,7 +71,7 @@ def test_no_draw_is_beyond_the_reach(law: type[pp.noise.Noise]) -> None:
     one = LAWS[law]
     largest = draws(one, np.array(2.0**20), np.array([0, SIGN], np.uint64))
     assert largest[0] == -largest[1]
-    assert 0.98 * one.reach < largest[0] / 2**20 < one.reach
+    assert 0.98 * one.largest < largest[0] / 2**20 < one.largest
 
 
 def test_total_variation_of_a_small_lattice_is_below_the_bound() -> None:

@@ -133,7 +133,7 @@ def table_of(model: pp.Model, steps: int, idle: list[int]) -> pp.Model:
 
 
 @pytest.mark.parametrize("noise", [NOISES["white"], NOISES["by agent"], NOISES["growing"]])
-@pytest.mark.parametrize("idle", [[0], [1, 3], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5]])
+@pytest.mark.parametrize("idle", [[1, 3], [0, 1, 2, 3, 4, 5]])
 @pytest.mark.parametrize("steps", [1, T])
 def test_who_does_not_update_at_step_1_does_not_respond(noise: pp.noise.Noise, idle: list[int], steps: int) -> None:
     model = table_of(random_model(N, seed=3, noise=noise, pressure=pp.Linear(0.8)), steps, idle)
@@ -183,7 +183,7 @@ def sparse_contacts(seed: int) -> pp.TemporalNetwork:
 def test_agents_who_keep_their_opinions_are_counted_for_what_they_show(
     law: type[pp.noise.Noise], temporal: pp.noise.Temporal | str, start: Any
 ) -> None:
-    for seed in range(4):
+    for seed in range(2):
         noise = law(np.linspace(0.5, 1.5, 5), temporal=temporal)
         model = pp.Model(
             sparse_contacts(seed), np.linspace(0, 1, 5), noise=noise, start=start, isolated="keep", adaptation=0.1

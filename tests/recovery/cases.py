@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.recovery import Estimate, Observation, Outputs
+from peerpressure.recovery import METHODS, Estimate, Observation, Outputs
 from tests.builders import random_model, temporal_network
 from tests.oracles import Affine, joint_paths
 
@@ -34,7 +34,7 @@ VIEWS: dict[str, Observation] = {
     "rounded": Observation(rounding=0.5, sees_start=True),
     "some with their start": Observation(agents=[1, 2, 5], sees_start=True),
 }
-NEEDS_ALL = ("innovations",)
+NEEDS_ALL = tuple(name for name, method in METHODS.items() if method.complete)
 FACTORS = np.array([0.0, 1.0, 0.3, 0.8, 0.5, 0.2, 0.9])
 KINDS: dict[str, dict[str, Any]] = {
     "adapting": {"adaptation": pp.Adaptation("0.9/(1 + t)", adaptation_weight=FACTORS)},

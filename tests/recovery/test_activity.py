@@ -60,7 +60,7 @@ def test_estimates_are_the_exact_ones_given_who_updated(temporal: Any, start: An
 
 def test_intervals_cover() -> None:
     model, inside, count = model_of(0.4), 0, 0
-    for replicate in range(60):
+    for replicate in range(40):
         estimate = pp.recover(pp.simulate(model, 20, replicates=[replicate], seed=9), model)
         low, high = estimate.interval(0.9)
         seen = estimate.identified

@@ -18,9 +18,10 @@ from tests.oracles import outputs_law
 from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array, extended, seen_rows
 from tests.recovery.test_continuous import EQUATIONS, VIEWS as SDE_VIEWS, law_of
 
-KINDS = ("static", "adapting", "temporal", "both")
-CASES = [(kind, "white", start, view) for kind in KINDS for start in ("hidden", "given") for view in VIEWS]
-CASES += [("static", noise, "hidden", view) for noise in ("ar1", "by agent", "negative ar1") for view in VIEWS]
+KINDS = {"adapting": "hidden", "temporal": "given", "both": "hidden"}
+CASES = [("static", "by agent", start, view) for start in ("hidden", "given") for view in VIEWS]
+CASES += [(kind, "white", start, view) for kind, start in KINDS.items() for view in VIEWS]
+CASES += [("static", "negative ar1", "hidden", view) for view in VIEWS]
 CASES += [("both", "ar1", "given", view) for view in VIEWS]
 
 
@@ -126,7 +127,7 @@ def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
 
 
 @pytest.mark.parametrize(("kind", "noise"), [("static", "white"), ("static", "ar1"), ("adapting", "white")])
-@pytest.mark.parametrize("view", ["some agents", "gaps", "rounded", "some with their start"])
+@pytest.mark.parametrize("view", ["gaps", "rounded", "some with their start"])
 @pytest.mark.usefixtures("_all_rounded_outputs_tested")
 def test_partial_outputs_of_large_networks_have_a_likelihood(
     kind: str, noise: str, view: str, monkeypatch: pytest.MonkeyPatch
@@ -156,14 +157,11 @@ def uniform_p(model: Any, steps: int, view: Observation | None = None, replicate
 @pytest.mark.parametrize(
     ("kind", "noise", "start", "steps", "view"),
     [
-        ("static", "white", "hidden", 3, None),
         ("static", "white", "hidden", 40, None),
         ("static", "ar1", "given", 12, None),
-        ("static", "frozen", "hidden", 6, None),
         ("static", "white", "hidden", 9, VIEWS["some agents"]),
         ("static", "ar1", "hidden", 9, VIEWS["gaps"]),
         ("adapting", "white", "given", 15, None),
-        ("temporal", "white", "hidden", 15, None),
     ],
 )
 def test_p_values_are_uniform_under_the_model(
@@ -178,7 +176,7 @@ def test_p_values_are_uniform_under_the_model(
     "law", [pp.Laplace(0.7), pp.noise.Uniform(0.7), pp.StudentT(0.7, df=3.0, temporal=pp.AR1(0.5))]
 )
 def test_p_values_of_other_laws_are_uniform_however_few_steps_there_are(law: pp.noise.Noise) -> None:
-    p_values = uniform_p(random_model(4, noise=law), 6, replicates=500)
+    p_values = uniform_p(random_model(4, noise=law), 6, replicates=300)
     assert min(p_values.values()) > 1e-4
 
 

@@ -24,7 +24,7 @@ from tests.recovery.cases import (
 )
 
 
-@pytest.mark.parametrize("noise", ["white", "ar1", "frozen", "some without"])
+@pytest.mark.parametrize("noise", ["ar1", "some without"])
 def test_what_does_not_move_is_the_paper_s_own_model(noise: str) -> None:
     base = small_model(noise)
     run = pp.simulate(base, STEPS, 3, seed=1)
@@ -35,7 +35,7 @@ def test_what_does_not_move_is_the_paper_s_own_model(noise: str) -> None:
         pp.Model(constant, **rest),
         pp.Model(constant, **rest, adaptation=0.0),
     )
-    for view in ("all", "some agents", "gaps"):
+    for view in ("all", "gaps"):
         for method in METHODS:
             if view == "all" or method not in NEEDS_ALL:
                 one, *others = (recover(run, m, method, VIEWS[view]) for m in (base, *stills))
@@ -87,15 +87,14 @@ def test_a_held_mask_is_undone_where_opinions_fade_from_under_it(start: str) -> 
 def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
     model = extended("both", "ar1")
     run = pp.simulate(model, 30, 1500, seed=8)
-    for method in ("innovations", "kalman", "ols"):
-        estimate = recover(run, model, method)
-        assert estimate.goodness_of_fit is not None
-        assert estimate.diagnostics is not None
-        for p in (estimate.diagnostics.tests["size"], estimate.diagnostics.tests["steps"]):
-            assert p is not None
-            assert abs(p.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1500)
-            assert abs(np.mean(p < 0.1) - 0.1) < 5 * np.sqrt(0.09 / 1500)
-        assert np.mean(estimate.goodness_of_fit < 0.1) < 0.1 + 5 * np.sqrt(0.09 / 1500)
+    estimate = recover(run, model)
+    assert estimate.goodness_of_fit is not None
+    assert estimate.diagnostics is not None
+    for p in (estimate.diagnostics.tests["size"], estimate.diagnostics.tests["steps"]):
+        assert p is not None
+        assert abs(p.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1500)
+        assert abs(np.mean(p < 0.1) - 0.1) < 5 * np.sqrt(0.09 / 1500)
+    assert np.mean(estimate.goodness_of_fit < 0.1) < 0.1 + 5 * np.sqrt(0.09 / 1500)
     longer = pp.simulate(model, 1000, seed=1)
     for other in (replace(model, adaptation=None), replace(model, adaptation=pp.Adaptation(0.3, FACTORS[::-1]))):
         p = recover(longer, other).goodness_of_fit

@@ -15,7 +15,7 @@ from tests.recovery.cases import small_model
 
 
 @given(seed=st.integers(0, 50), data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_seeing_more_never_tells_less(seed: int, data: st.DataObject) -> None:
     kinds = [pp.Gaussian(0.5), pp.Gaussian(0.5, temporal=pp.AR1(0.7)), pp.Gaussian(0.5, temporal="frozen")]
     model = random_model(6, seed, noise=data.draw(st.sampled_from(kinds)))

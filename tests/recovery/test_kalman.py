@@ -1,4 +1,4 @@
-"""Filter and generalised least squares: what they can tell apart, and what they know at each time."""
+"""Filter and generalised least squares: what they can tell apart, and what they refuse."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, Prior, kalman_filter, kalman_smoother, outputs_of, recover
+from peerpressure.recovery import Observation, Prior, outputs_of, recover
 from tests.builders import random_model
-from tests.recovery.cases import AGENTS, STEPS, small_model
-
-PRIORS = {"diffuse": None, "prior": Prior(0.3, np.linspace(0.2, 2.0, AGENTS))}
 
 
 def test_gains_that_vanish_in_the_last_digits_do_no_harm() -> None:
@@ -49,27 +46,6 @@ def test_news_travels_one_edge_a_step() -> None:
     np.testing.assert_array_equal(recover(data, model, "kalman").identified, [True, True, True, True, False, False])
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("noise", ["white", "ar1", "frozen"])
-def test_the_filter_knows_at_each_time_what_is_known_by_then(noise: str, prior: str) -> None:
-    model = small_model(noise)
-    run = pp.simulate(model, STEPS, 3, seed=5)
-    agents = [0, 2, 3, 6]
-    path = kalman_filter(outputs_of(run, model, Observation(agents=agents)), model, PRIORS[prior])
-    for t in range(1, STEPS + 1):
-        until = outputs_of(run, model, Observation(agents=agents, times=range(1, t + 1)))
-        whole = recover(until, model, "gls", prior=PRIORS[prior])
-        np.testing.assert_array_equal(path.hidden.identified[t], whole.identified)
-        np.testing.assert_allclose(path.hidden.variance[t], whole.variance, atol=1e-8)
-        who = whole.identified
-        np.testing.assert_allclose(path.hidden.mean[:, t, who], whole.value[:, who], atol=1e-8)
-        smooth = kalman_smoother(until, model, PRIORS[prior])
-        np.testing.assert_allclose(smooth.public.variance[t], path.public.variance[t], atol=1e-8)
-    np.testing.assert_allclose(path.public.std[1:, agents], 0.0, atol=1e-7)
-    assert run.states is not None
-    np.testing.assert_allclose(path.public.mean[:, 1:][:, :, agents], run.states[:, 1:, agents], atol=1e-8)
-
-
 def test_outputs_of_another_model_are_refused_where_noise_leaves_no_room() -> None:
     model = pp.Model(pp.networks.path(4), np.arange(4.0))
     other = pp.Model(pp.networks.path(4), np.arange(4.0), stubbornness=3.0)
@@ -77,14 +53,3 @@ def test_outputs_of_another_model_are_refused_where_noise_leaves_no_room() -> No
     for method in ("gls", "kalman"):
         with pytest.raises(pp.errors.InvalidInputError, match="follow the model"):
             recover(data, other, method)
-
-
-def test_what_noise_does_not_reach_is_found_exactly() -> None:
-    quiet = small_model("some without")
-    run = pp.simulate(quiet, STEPS, 2, seed=1)
-    estimate = recover(run, quiet, "gls")
-    np.testing.assert_allclose(estimate.variance[[0, 3]], 0.0, atol=1e-12)
-    np.testing.assert_allclose(estimate.value[:, [0, 3]], np.tile(quiet.x0[[0, 3]], (2, 1)), atol=1e-8)
-    silent = pp.Model(pp.networks.path(4), [1.0, 2.0, 3.0, 4.0], [0.5, 1.0, 1.5, 2.0])
-    one_agent = outputs_of(pp.simulate(silent, 9), silent, Observation(agents=[0]))
-    np.testing.assert_allclose(recover(one_agent, silent, "gls").value[0], silent.x0, atol=1e-5)

@@ -18,8 +18,8 @@ NETWORKS = (pp.networks.complete, pp.networks.path, pp.networks.star, pp.network
 
 
 @pytest.mark.parametrize("method", ["kalman", "gls"])
-@pytest.mark.parametrize("steps", [8, 10, 12, 30, 200])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("steps", [8, 12, 100])
+@pytest.mark.parametrize("seed", range(2))
 def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(method: str, steps: int, seed: int) -> None:
     # Twelve outputs determine six opinions and six masks on paper, with a condition number beyond double precision.
     rng = np.random.default_rng(seed)
@@ -135,7 +135,7 @@ def random_case(rng: np.random.Generator, case: int) -> tuple[pp.Model, pp.Traje
 @cache
 def random_cases() -> list[tuple[pp.Model, pp.Trajectory, Observation | None]]:
     rng = np.random.default_rng(11)
-    return [random_case(rng, case) for case in range(60)]
+    return [random_case(rng, case) for case in range(30)]
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "likelihood"])
@@ -151,7 +151,7 @@ def test_errors_stay_within_what_an_estimate_says_of_itself(method: str) -> None
         # A share of 1e-7 in an unidentified direction still counts as identified.
         assert (errors <= 6 * estimate.std[known] + 1e-7 * np.abs(model.x0).max()).all(), (case, model)
         compared += int(known.sum())
-    assert compared > 50
+    assert compared > 25
 
 
 def test_the_rounding_of_single_precision_is_counted() -> None:
@@ -182,17 +182,17 @@ def dense(value: Any) -> Any:
 
 
 def test_a_large_network_without_noise_keeps_a_sparse_covariance() -> None:
-    n = 50_000
+    n = 5_000
     hidden = np.random.default_rng(0).random(n)
     model = pp.Model(pp.networks.cycle(n), hidden=hidden, noise=pp.NoNoise(), start=np.zeros(n))
     estimate = recover(pp.simulate(model, 5), model)
-    # A dense one would take 20 GB.
+    # A dense one would grow with the square of the agents.
     assert sparse.issparse(estimate.covariance)
     assert (estimate.std > 0).all()
     assert (np.abs(estimate.residuals()[0]) <= 6 * estimate.std).all()
 
 
-@pytest.mark.parametrize("n", [20, 400])
+@pytest.mark.parametrize("n", [20, 310])
 def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
     model = pp.Model(pp.networks.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=3, seed=1)

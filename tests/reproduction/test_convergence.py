@@ -12,7 +12,7 @@ from peerpressure.reproduction import ConvergenceResult, convergence
 from peerpressure.reproduction._convergence import kept_times
 from peerpressure.reproduction._page import _agent_share
 from peerpressure.reproduction.design import NOISE
-from peerpressure.theory import consensus_limit
+from peerpressure.theory import diagnose
 from peerpressure.theory.propagation import moments
 
 STEPS = 2_000
@@ -94,9 +94,8 @@ def test_slow_pressure_ends_where_the_exact_law_puts_it(result: ConvergenceResul
 
 def test_fast_pressure_ends_at_its_limit(result: ConvergenceResult) -> None:
     for run in (result.fast_tree, result.fast_cycles):
-        limit = consensus_limit(run.model)
-        mean, std = (limit.mean, limit.std) if limit.phases is None else limit.phases.at(STEPS)
-        z = (run.path.final.public[0] - mean) / std
+        law = diagnose(run.model).law
+        z = (run.path.final.public[0] - law.at(STEPS)) / law.std
         assert np.abs(z).max() < 5
 
 

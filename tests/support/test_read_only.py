@@ -72,7 +72,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "verdict of several classes": lambda: pp.diagnose(pp.Model(cycle(4), HIDDEN[:4], [1, 1, 1, np.inf])),
     "phases": lambda: pp.diagnose(HASTY, 10),
     "stationary state": lambda: pp.diagnose(STEADY, 10),
-    "limit": lambda: theory.consensus_limit(HASTY),
     "limit curve": lambda: theory.consensus_limit_curve(ADAPTING, [0.05, 0.1]),
     "retention": lambda: theory.retention(ADAPTING, 10),
     "schedule": lambda: theory.optimal_schedule(NOISY, 5).schedule.values,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from peerpressure.theory import ReasonCode, Verdict
+from peerpressure.theory import Verdict
 
 T = TypeVar("T")
 
 
-def codes(verdict: Verdict) -> set[ReasonCode]:
+def codes(verdict: Verdict) -> set[str]:
     """Return the codes of all reasons."""
     return {reason.code for reason in verdict.reasons}
 
 
-def values(verdict: Verdict, code: ReasonCode) -> dict[str, Any]:
+def values(verdict: Verdict, code: str) -> dict[str, Any]:
     """Return the numbers of the one reason with this code."""
     (found,) = [reason for reason in verdict.reasons if reason.code is code]
     return dict(found.values)

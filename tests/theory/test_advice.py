@@ -12,7 +12,7 @@ from peerpressure.networks import Network, barabasi_albert, complete, cycle, fai
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
 from peerpressure.sde import SDE
-from peerpressure.theory import Advice, Outcome, ReasonCode, diagnose, optimal_schedule
+from peerpressure.theory import Advice, Outcome, diagnose, optimal_schedule
 from peerpressure.theory._advice import Suggestion
 from peerpressure.theory._explanation import schedule_text
 from tests.theory.reasons import known
@@ -113,10 +113,10 @@ def test_where_no_optimum_is_computed_the_reason_is_given() -> None:
     process = SDE(few(cycle(5), Linear(5.0), Gaussian(0.3)), step=0.5)
     suggestions = advised(process, 10)
     assert suggestions.omitted is not None
-    assert suggestions.omitted.code is ReasonCode.OPTIMUM_CONTINUOUS
+    assert suggestions.omitted.code == "optimum_omitted"
     large = few(barabasi_albert(120, 2, seed=1), Linear(), Gaussian(0.1))
     suggestions = advised(large, 50)
-    assert known(suggestions.omitted).code is ReasonCode.OPTIMUM_TOO_LARGE
+    assert known(suggestions.omitted).code == "optimum_omitted"
     (best, *_) = suggestions.suggestions
     assert best.name == "averaging"
     assert best.rms_distance == pytest.approx(rms_distance(replace(large, pressure=best.schedule), 50), rel=1e-9)

@@ -13,7 +13,7 @@ from peerpressure.model.adaptation import Adaptation
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule
-from peerpressure.theory import Outcome, ReasonCode as Code, consensus_mode, consensus_rate, diagnose, moments
+from peerpressure.theory import Outcome, consensus_mode, consensus_rate, diagnose, moments
 from tests.theory.changing import AGENTS, CHANGING as C, RING, STAR, in_rounds
 from tests.theory.laws import Array, law_after, mean_path
 from tests.theory.reasons import codes, known
@@ -217,17 +217,18 @@ def test_growing_noise_leaves_a_finite_deviation_where_its_steps_sum_up() -> Non
 @pytest.mark.parametrize("pressure", [Constant(0.0), Power(-2.0)], ids=str)
 def test_agents_without_pressure_are_said_to_be_on_their_own(pressure: Schedule) -> None:
     noisy, quiet = (diagnose(build(ODD, pressure, 0.1, noise)) for noise in (WHITE, QUIET))
-    assert Code.DETACHED in codes(noisy) & codes(quiet)
-    assert Code.ISOLATED_RANDOM_WALKS in codes(noisy)
-    assert Code.ISOLATED_RANDOM_WALKS not in codes(quiet)
-    assert not {Code.ADAPTATION_FADES, Code.STATIONARY_MEAN} & (codes(noisy) | codes(quiet))
+    assert "adaptation_fades" in codes(noisy) & codes(quiet)
+    assert "isolated_random_walks" in codes(noisy)
+    assert "isolated_random_walks" not in codes(quiet)
+    assert "apart" not in codes(noisy)
 
 
 def test_reasons_do_not_claim_agreement_that_the_verdict_denies() -> None:
-    for rate, code in ((0.1, Code.OWN_NOISE_KEPT), (FALLING, Code.OWN_NOISE)):
+    for rate, agree in ((0.1, False), (FALLING, True)):
         verdict = diagnose(build(C["isolated"], SLOW, rate, WHITE))
-        assert known(verdict.hidden).agrees is (code is Code.OWN_NOISE)
-        assert codes(verdict) & {Code.OWN_NOISE_KEPT, Code.OWN_NOISE} == {code}
+        assert known(verdict.hidden).agrees is agree
+        assert "own_noise" in codes(verdict)
+        assert ("hidden opinions come to a common value" in verdict.reason) == agree
 
 
 @pytest.mark.parametrize(
@@ -237,14 +238,17 @@ def test_reasons_do_not_claim_agreement_that_the_verdict_denies() -> None:
         ("1.5*t^1.01", "0.2/(1 + 1/t)", Gaussian([0.39, 0.69, 0.52], temporal="frozen")),
         ("4.6*t^1.01", "0.8/t^2", QUIET),
         ("0.01*1.02^t", "0.5/(t*log(2 + t))", QUIET),
+        ("1.5*t^1.01", "0.8/t^2", WHITE),
     ],
     ids=str,
 )
-def test_a_swing_too_small_to_be_seen_is_none(pressure: str, adaptation: Any, noise: Noise) -> None:
+def test_a_swing_too_small_to_be_seen_is_not_claimed(pressure: str, adaptation: Any, noise: Noise) -> None:
     hidden, s = [0.0, 1.0, 0.5], [1.0, 2.0, 1.5]
     verdict = diagnose(Model(path(3), hidden, s, pressure, noise, adaptation=adaptation))
-    assert verdict.outcome is Outcome.BIASED_CONSENSUS
-    assert verdict.consensus_limit is not None
+    # With two clocks and noise nothing else tells what is left of it.
+    open_question = adaptation == "0.8/t^2" and noise is WHITE
+    assert verdict.outcome is (Outcome.UNKNOWN if open_question else Outcome.BIASED_CONSENSUS)
+    assert ("differ by next to nothing" in verdict.reason) == open_question
     # What is left of the swing is exp(−κ Σ 1/ρ_t), with a sum of 100 c at the exponent 1.01.
     faster = Model(path(3), hidden, s, "1.5*t^1.3", noise, adaptation=adaptation)
     assert diagnose(faster).outcome is Outcome.OSCILLATION

@@ -30,6 +30,8 @@ from peerpressure.theory import (
     mean,
     moments,
 )
+from peerpressure.theory._classification import classify
+from peerpressure.theory._limits import Phases, limit_of
 from tests.theory.changing import CHANGING
 from tests.theory.laws import Array, mean_after, std_after
 from tests.theory.reasons import known
@@ -167,25 +169,36 @@ def fast(network: Network, pressure: Schedule, noise: Noise) -> Model:
     return Model(network, rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n), pressure, noise)
 
 
-def at(limit: ConsensusLimit, t: int, n: int) -> tuple[Array, Array]:
+def followed(model: Model, tolerance: float) -> tuple[ConsensusLimit, Phases | None]:
+    """Return the consensus limit, and the phases of it."""
+    limit, phases = limit_of(classify(model), tolerance=tolerance)
+    return known(limit), phases
+
+
+def at(found: tuple[ConsensusLimit, Phases | None], t: int, n: int) -> tuple[Array, Array]:
     """Return mean and deviation of every agent at a late time."""
-    return (np.full(n, limit.mean), np.full(n, limit.std)) if limit.phases is None else limit.phases.at(t)
+    limit, phases = found
+    if phases is None:
+        return np.full(n, limit.mean), np.full(n, limit.std)
+    which = (phases.side + t % 2) % 2
+    return phases.mean[which], np.sqrt(np.diag(phases.covariance))[which]
 
 
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("network", FAST_NETWORKS.values(), ids=FAST_NETWORKS)
 def test_limits_match_exact_moments_of_long_runs(network: Network, noise: Noise) -> None:
     model = fast(network, StretchedExponential(), noise)
-    limit = consensus_limit(model, tolerance=1e-9)
+    found = followed(model, 1e-9)
     exact = moments(model, 2001, times=[2000, 2001])
     for row, t in enumerate((2000, 2001)):
-        mean, std = at(limit, t, model.n)
+        mean, std = at(found, t, model.n)
         np.testing.assert_allclose(exact.mean[row], mean, atol=1e-7)
         np.testing.assert_allclose(exact.std[row], std, atol=1e-7)
-    if limit.phases is not None:
+    phases = found[1]
+    if phases is not None:
         # Any two agents of different sides show the two values at an odd time, the other way round.
-        i, j = (int(np.argmax(limit.phases.side == side)) for side in (1, 0))
-        np.testing.assert_allclose(exact.covariance[i, j], limit.phases.covariance[0, 1], atol=1e-7)
+        i, j = (int(np.argmax(phases.side == side)) for side in (1, 0))
+        np.testing.assert_allclose(exact.covariance[i, j], phases.covariance[0, 1], atol=1e-7)
 
 
 def test_noise_that_adds_up_for_ever_has_no_limit() -> None:
@@ -198,9 +211,7 @@ def test_noise_that_adds_up_for_ever_has_no_limit() -> None:
 def test_a_bipartite_network_at_rest_after_changes_has_two_phases() -> None:
     changing = TemporalNetwork.from_snapshots([star(4), path(4)], period=None)
     model = Model(changing, [0.0, 1.0, 3.0, 7.0], [1.0, 0.5, 2.0, 1.0], Power(2), Gaussian(0.3))
-    limit = consensus_limit(model, tolerance=1e-7)
-    state = mean_after(model, 20_000)
-    assert known(limit.phases).at(20_000)[0] == pytest.approx(state, abs=5e-4)
+    assert diagnose(model).law.at(20_000) == pytest.approx(mean_after(model, 20_000), abs=5e-4)
     assert diagnose(model).outcome is Outcome.OSCILLATION
     # Pressure that nearly forgets the start leaves nothing of the difference.
     assert (
@@ -233,9 +244,10 @@ VARIED = [
 
 @pytest.mark.parametrize("model", VARIED, ids=range(len(VARIED)))
 def test_the_residual_covers_the_change_to_a_finer_answer(model: Model) -> None:
-    coarse, fine = consensus_limit(model, tolerance=1e-3), consensus_limit(model, tolerance=1e-5)
+    rough, finer = followed(model, 1e-3), followed(model, 1e-5)
+    coarse, fine = rough[0], finer[0]
     assert fine.horizon >= coarse.horizon
-    (mean, std), (fine_mean, fine_std) = at(coarse, 1, model.n), at(fine, 1, model.n)
+    (mean, std), (fine_mean, fine_std) = at(rough, 1, model.n), at(finer, 1, model.n)
     assert np.abs(mean - fine_mean).max() <= 2 * coarse.residual + fine.residual + 1e-9
     if np.all(np.isfinite(std)):
         assert np.abs(std - fine_std).max() <= 3 * (coarse.residual + fine.residual) + 1e-9
@@ -245,13 +257,16 @@ def test_a_limit_reads_well() -> None:
     assert str(ConsensusLimit(0.25, 0.125, 64, 0.0)) == "0.25 ± 0.12"
     assert str(ConsensusLimit(0.25, 0.0)) == "0.25"
     assert str(ConsensusLimit(0.25, math.inf)) == "0.25"
-    limit = consensus_limit(fast(FAST_NETWORKS["tree"], StretchedExponential(), Gaussian(1.0)))
-    phases = known(limit.phases)
-    (first, second), (first_std, second_std) = phases.mean, phases.std
-    assert str(limit) == f"{first:.4g} ± {first_std:.2g} and {second:.4g} ± {second_std:.2g}"
+
+
+def test_the_law_has_the_two_phases_and_the_root_mean_square_of_their_deviations() -> None:
+    model = fast(FAST_NETWORKS["tree"], StretchedExponential(), Gaussian(1.0))
+    (limit, phases), law = followed(model, 1e-3), diagnose(model).law
+    phases = known(phases)
     assert limit.mean == pytest.approx(phases.mean.mean())
-    np.testing.assert_array_equal(phases.at(4)[0], phases.mean[phases.side])
-    np.testing.assert_array_equal(phases.at(5)[0], phases.mean[1 - phases.side])
+    np.testing.assert_allclose(law.mean, [phases.mean[phases.side], phases.mean[1 - phases.side]])
+    np.testing.assert_allclose(law.std, math.sqrt(float(np.diag(phases.covariance).mean())))
+    assert law.turns == pytest.approx(phases.mean)
 
 
 ROUNDING = 1e-10
@@ -282,13 +297,13 @@ def test_limits_lie_within_their_error(network: Network, formula: str) -> None:
     model = Model(network, rng.uniform(size=n), rng.uniform(0.2, 3, n), formula, start=rng.uniform(size=n))
     steps = 200_000
     y = simulate(model, steps, record="final").final.public[0]
-    limit = consensus_limit(model, tolerance=1e-5)
+    found = followed(model, 1e-5)
+    limit, (expected, _) = found[0], at(found, steps, n)
     # What is still ahead of the run itself: Σ κ/ρ over all later steps.
     later = float(
         model.kappa
         * np.sum(model.pressure.reciprocal(steps * 1.1 ** np.arange(200)) * 0.1 * steps * 1.1 ** np.arange(200))
     )
-    expected = np.full(n, limit.mean) if limit.phases is None else limit.phases.at(steps)[0]
     assert np.abs(y - expected).max() <= limit.residual + 2 * later + ROUNDING
     assert limit.residual <= 1e-5 * (np.ptp(np.concatenate([model.x0, model.start_state])))
 
@@ -339,8 +354,8 @@ def test_small_rates_are_followed_to_the_end(pressure: Schedule, rate: float | A
 @pytest.mark.parametrize("network", [cycle(5), path(5)], ids=["odd", "tree"])
 def test_deviations_lie_within_their_error(network: Network, noise: Noise) -> None:
     model = Model(network, np.arange(5.0), [1, 2, 1, 3, 1], "0.001*1.05^t", noise)
-    limit = consensus_limit(model)
-    deviations = np.full(5, limit.std) if limit.phases is None else limit.phases.at(1000)[1]
+    found = followed(model, 1e-6)
+    limit, (_, deviations) = found[0], at(found, 1000, 5)
     assert np.abs(std_after(model, 1000) - deviations).max() <= 2 * limit.residual + ROUNDING
     assert limit.residual <= 1e-5
 

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, moments_at, moments_of, stationary
-from peerpressure.theory import Outcome, ReasonCode as Code, consensus_limit, consensus_mode, consensus_rate, moments
+from peerpressure.theory import Outcome, consensus_limit, consensus_mode, consensus_rate, moments
 from tests.builders import SCHEDULES, random_model
 from tests.theory.reasons import codes, known, values
 
@@ -31,26 +31,26 @@ def build(network: pp.Network = TREE, **parts: Any) -> SDE:
 
 
 # What is told in other words or judged by other numbers than in discrete time.
-OUTCOMES: list[tuple[dict[str, Any], Outcome, Code]] = [
-    ({"pressure": pp.schedules.Formula("t*log(1 + t)")}, Outcome.CONSENSUS, Code.MARGINAL_RATE),
-    ({"pressure": pp.Power(1.5)}, Outcome.BIASED_CONSENSUS, Code.CONTINUOUS_DAMPING),
-    ({"pressure": pp.Power(1.5), "network": CYCLES}, Outcome.BIASED_CONSENSUS, Code.START_REMEMBERED),
-    ({"pressure": 2.0, "noise": pp.NoNoise()}, Outcome.DISAGREEMENT, Code.NO_FLUCTUATION),
-    ({"pressure": 2.0, "noise": pp.Gaussian(1.0, time_scale="t")}, Outcome.DISAGREEMENT, Code.FLUCTUATION_GROWS),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(0.6))}, Outcome.BIASED_CONSENSUS, Code.NOISE_WANDERS),
-    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(1.2))}, Outcome.DISAGREEMENT, Code.NOISE_OUTGROWS_PRESSURE),
+OUTCOMES: list[tuple[dict[str, Any], Outcome, str]] = [
+    ({"pressure": pp.schedules.Formula("t*log(1 + t)")}, Outcome.CONSENSUS, "marginal_rate"),
+    ({"pressure": pp.Power(1.5)}, Outcome.BIASED_CONSENSUS, "phases_agree"),
+    ({"pressure": pp.Power(1.5), "network": CYCLES}, Outcome.BIASED_CONSENSUS, "start_remembered"),
+    ({"pressure": 2.0, "noise": pp.NoNoise()}, Outcome.DISAGREEMENT, "no_fluctuation"),
+    ({"pressure": 2.0, "noise": pp.Gaussian(1.0, time_scale="t")}, Outcome.DISAGREEMENT, "fluctuation_grows"),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(0.6))}, Outcome.BIASED_CONSENSUS, "noise_wanders"),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(1.2))}, Outcome.DISAGREEMENT, "noise_outgrows_pressure"),
     (
         {"pressure": "t^2", "noise": pp.Gaussian(1.0, time_scale=pp.Power(1.7))},
         Outcome.BIASED_CONSENSUS,
-        Code.LIMIT_UNBOUNDED,
+        "limit_depends",
     ),
-    ({"pressure": [1.0, 2.0]}, Outcome.UNKNOWN, Code.UNKNOWN_GROWTH),
-    ({"hidden": np.full(8, 3.0), "noise": pp.NoNoise()}, Outcome.CONSENSUS, Code.SETTLED),
+    ({"pressure": [1.0, 2.0]}, Outcome.UNKNOWN, "unknown_growth"),
+    ({"hidden": np.full(8, 3.0), "noise": pp.NoNoise()}, Outcome.CONSENSUS, "settled"),
 ]
 
 
 @pytest.mark.parametrize(("parts", "outcome", "code"), OUTCOMES, ids=[f"{o.name} {c}" for _, o, c in OUTCOMES])
-def test_outcomes(parts: dict[str, Any], outcome: Outcome, code: Code) -> None:
+def test_outcomes(parts: dict[str, Any], outcome: Outcome, code: str) -> None:
     verdict = pp.diagnose(build(**parts))
     assert verdict.outcome is outcome
     assert code in codes(verdict)
@@ -60,22 +60,22 @@ def test_outcomes(parts: dict[str, Any], outcome: Outcome, code: Code) -> None:
 def test_reasons_carry_the_numbers_of_the_process() -> None:
     sde = build(pressure=pp.Power(0.5))
     verdict = pp.diagnose(sde)
-    assert values(verdict, Code.START_FORGOTTEN) == {"condition": "∫ dt/ρ", "v": sde.consensus_value}
-    sigma = values(verdict, Code.NOISE_AVERAGES_SLOWLY)["sigma"]
+    assert values(verdict, "start_forgotten") == {"condition": "∫ dt/ρ", "v": sde.consensus_value}
+    sigma = values(verdict, "noise_averages")["sigma"]
     assert sigma == pytest.approx(np.linalg.norm(sde.s * sde.deviations) / sde.s.sum())
     fast = build(pressure=pp.Power(1.5))
     limit = consensus_limit(fast, tolerance=1e-3)
-    told = values(pp.diagnose(fast), Code.LIMIT)
+    told = values(pp.diagnose(fast), "limit")
     assert told.items() >= {"mean": limit.mean, "std": limit.std, "v": fast.consensus_value}.items()
-    assert 0 < told["error"] < 1e-3  # what is printed is rounded to what this supports
+    assert 0 < told["digit"] < 1e-3  # what is printed is rounded to what this supports
     bounded = build(CYCLES, stubbornness=0.6 * CYCLES.degrees, pressure=2.0)
     verdict, (mean, covariance) = pp.diagnose(bounded), stationary(bounded, 1.0)
     np.testing.assert_allclose(moments_at(bounded, [80.0]).covariance, covariance, rtol=1e-6)
-    found, stds = values(verdict, Code.FLUCTUATION), np.sqrt(np.diag(covariance))
+    found, stds = values(verdict, "fluctuation"), np.sqrt(np.diag(covariance))
     assert (found["low"], found["high"]) == pytest.approx((stds.min(), stds.max()))
     mode = CYCLES.degrees / CYCLES.degrees.sum()
     assert found["std"] == pytest.approx(np.sqrt(mode @ covariance @ mode))
-    span = values(verdict, Code.STATIONARY_MEAN)
+    span = values(verdict, "apart")
     assert (span["low"], span["high"]) == pytest.approx((mean.min(), mean.max()))
 
 
@@ -84,11 +84,11 @@ def test_a_balanced_start_never_leaves_v_however_fast_the_pressure() -> None:
     balanced = build(stubbornness=0.7 * degrees, pressure=pp.Power(2), noise=pp.NoNoise())
     verdict = pp.diagnose(balanced)
     assert verdict.outcome is Outcome.CONSENSUS
-    assert values(verdict, Code.BALANCED) == {"v": balanced.consensus_value}
+    assert values(verdict, "balanced") == {"v": balanced.consensus_value}
     late = moments_at(balanced, [60.0]).mean[0]
     np.testing.assert_allclose(degrees @ late / degrees.sum(), balanced.consensus_value, atol=1e-9)
     elsewhere = build(stubbornness=0.7 * degrees, start=np.ones(8), pressure=pp.Power(2), noise=pp.NoNoise())
-    assert Code.BALANCED not in codes(pp.diagnose(elsewhere))
+    assert "balanced" not in codes(pp.diagnose(elsewhere))
 
 
 LAWS: list[tuple[pp.schedules.Schedule, pp.schedules.Schedule]] = [

@@ -14,7 +14,6 @@ from peerpressure import diagnose
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import TemporalNetwork, edge_markovian, failing_edges, gossip, path
 from peerpressure.theory import Outcome, consensus_limit, fixed_point, optimal_schedule
-from peerpressure.theory._reasons import ReasonCode as Code
 from tests.theory.reasons import known
 
 Array = NDArray[np.float64]
@@ -50,15 +49,15 @@ def followed(model: pp.Model, slope: float, steps: int) -> tuple[Array, Array]:
     return y, P
 
 
-def codes(verdict: Any) -> set[Code]:
+def codes(verdict: Any) -> set[str]:
     return {reason.code for reason in verdict.reasons}
 
 
 def test_silence_does_not_speak() -> None:
     kept, own = diagnose(model_of("t")), diagnose(model_of("t", isolated="own"))
     assert (kept.outcome, own.outcome) == (Outcome.BIASED_CONSENSUS, Outcome.PERIODIC)
-    assert Code.INTERMITTENTLY_SILENT in codes(kept)
-    assert Code.INTERMITTENTLY_ISOLATED in codes(own)
+    assert "isolated_at_times" in codes(kept)
+    assert "isolated_at_times" in codes(own)
     for verdict in (kept, own):
         assert known(verdict.connectivity).isolated == pytest.approx(0.6)
         assert known(verdict.connectivity).isolated_agents == N
@@ -120,7 +119,7 @@ def test_bounded_pressure_leaves_the_cycle_of_the_recursion() -> None:
     verdict = diagnose(model_of(2.0))
     assert verdict.outcome is Outcome.PERIODIC
     states = known(pp.simulate(model_of(2.0), 600).states)
-    (found,) = [reason.values for reason in verdict.reasons if reason.code is Code.PERIODIC_LAW]
+    (found,) = [reason.values for reason in verdict.reasons if reason.code == "cycle"]
     assert found["low"] == pytest.approx(states[0, -PERIOD:].min(), abs=1e-8)
     assert found["high"] == pytest.approx(states[0, -PERIOD:].max(), abs=1e-8)
     np.testing.assert_allclose(verdict.law.at(600), states[0, 600], atol=1e-8)
@@ -145,7 +144,7 @@ def test_a_record_that_ends_leaves_the_last_opinions() -> None:
         model = model_of("t", over, **parts)
         verdict = diagnose(model)
         assert verdict.outcome is Outcome.DISAGREEMENT
-        assert {Code.ALL_ISOLATED, Code.KEPT_OPINIONS} <= codes(verdict)
+        assert {"components", "own_opinions"} <= codes(verdict)
         last = pp.simulate(replace(model, noise=pp.NoNoise()), over.last_change, record="final").final.public[0]
         assert known(verdict.connectivity).values[:3] == pytest.approx(last[:3].tolist())
     # The start is not forgotten, though all opinions are equal.
@@ -192,7 +191,7 @@ def test_exchanges_at_random_are_known_where_steps_are_independent() -> None:
     remembers = edge_markovian(base, 0.2, 0.3, 200, seed=1)
     verdict = diagnose(model_of("t", remembers, isolated="keep"))
     assert verdict.outcome is Outcome.UNKNOWN
-    assert Code.UNKNOWN_LAW in codes(verdict)
+    assert "not_covered" in codes(verdict)
 
 
 @pytest.mark.parametrize("name", ["gossip", "failing"])
@@ -202,7 +201,7 @@ def test_the_mean_of_a_random_network_under_bounded_pressure(name: str) -> None:
     model = model_of(2.0, network, isolated="keep")
     verdict = diagnose(model)
     assert verdict.outcome is Outcome.DISAGREEMENT
-    (found,) = [reason.values for reason in verdict.reasons if reason.code is Code.STATIONARY_MEAN]
+    (found,) = [reason.values for reason in verdict.reasons if reason.code == "apart"]
     states = known(pp.simulate(model, 30_000).states)
     mean = states[0, 1000:].mean(axis=0)
     assert found["low"] == pytest.approx(mean.min(), abs=0.03)

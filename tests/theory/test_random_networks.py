@@ -25,7 +25,7 @@ from peerpressure.networks import (
 )
 from peerpressure.noise import Gaussian, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule
-from peerpressure.theory import Outcome, ReasonCode as Code, consensus_limit, diagnose
+from peerpressure.theory import Outcome, consensus_limit, diagnose
 from peerpressure.theory._regime import Regime
 from peerpressure.theory._stationary import expected_coupling, stationary_mean
 from tests.theory.reasons import codes, known, values
@@ -68,7 +68,7 @@ def test_the_stationary_mean_is_that_of_independent_runs(pressure: Schedule, reg
         y = (own * HIDDEN + np.einsum("rij,rj->ri", B, y)) / (own + B.sum(axis=2))
     z = (y.mean(axis=0) - expected) / (y.std(axis=0) / np.sqrt(runs))
     assert np.abs(z).max() < 4
-    span = values(diagnose(model), Code.RANDOM_MEAN)
+    span = values(diagnose(model), "apart")
     assert expected is not None
     assert (span["low"], span["high"]) == pytest.approx((np.min(expected), np.max(expected)))
 
@@ -100,7 +100,7 @@ def test_a_verdict_does_not_depend_on_how_many_steps_are_recorded(process: objec
         found = [diagnose(Model(process(steps), np.arange(8.0), 1.0, pressure, noise)) for steps in (40, 41, 60)]  # type: ignore[operator]
         assert {verdict.outcome for verdict in found} == {Outcome.DISAGREEMENT}
         assert len({verdict.reason for verdict in found}) == 1
-        assert {Code.RANDOM_NETWORK, Code.INTERMITTENTLY_ISOLATED} <= codes(found[0])
+        assert {"random_network", "isolated_at_times"} <= codes(found[0])
 
 
 def test_one_recorded_step_is_a_record_too() -> None:
@@ -120,7 +120,7 @@ def test_opinions_that_adapt_for_ever_agree_on_random_networks(process: object) 
         if weights != 1.0:
             assert known(verdict.consensus_limit).mean == 7.0
         else:
-            assert Code.LIMIT_DEPENDS_ON_NETWORK in codes(verdict)
+            assert "limit_depends" in codes(verdict)
             with pytest.raises(InvalidInputError, match="which edges are present"):
                 consensus_limit(model)
 
@@ -135,7 +135,7 @@ def test_two_opinions_that_never_move_stay_apart() -> None:
 def test_edges_that_alternate_with_certainty_have_no_law_to_judge_by() -> None:
     verdict = diagnose(Model(edge_markovian(RING, 1.0, 1.0, 20, seed=1), HIDDEN))
     assert verdict.outcome is Outcome.UNKNOWN
-    assert Code.UNKNOWN_LAW in codes(verdict)
+    assert "not_covered" in codes(verdict)
 
 
 def test_a_law_is_stored_with_its_network() -> None:

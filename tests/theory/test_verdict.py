@@ -20,8 +20,7 @@ from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, com
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.sde import SDE
-from peerpressure.theory import Outcome, Reason, ReasonCode as Code, Verdict, _limit_operator, _recurrence, diagnose
-from peerpressure.theory._reasons import SENTENCES
+from peerpressure.theory import Outcome, Reason, Verdict, _limit_operator, _recurrence, diagnose
 from tests.theory.changing import CHANGING, RING, in_rounds
 from tests.theory.reasons import codes, known, values
 
@@ -51,12 +50,8 @@ def test_reasons_do_not_depend_on_how_a_schedule_is_written(constant: Schedule, 
     model = Model(cycle(5), np.arange(5.0), pressure=2.0, noise=noise, adaptation=0.1)
     expected, found = diagnose(model), diagnose(replace(model, pressure=constant))
     assert codes(found) == codes(expected)
-    for code in codes(expected) - {Code.PRESSURE_GROWTH}:
+    for code in codes(expected) - {"pressure_growth"}:
         assert values(found, code) == pytest.approx(values(expected, code))
-
-
-def test_every_code_has_a_sentence() -> None:
-    assert set(SENTENCES) == set(Code)
 
 
 @pytest.mark.parametrize(
@@ -70,12 +65,12 @@ def test_every_code_has_a_sentence() -> None:
 def test_nothing_to_agree_on_is_agreement(network: Network | TemporalNetwork, parts: dict[str, Any]) -> None:
     verdict = diagnose(Model(network, np.full(6, 0.25), **parts))
     assert verdict.outcome is Outcome.CONSENSUS
-    assert codes(verdict) - {Code.ACTIVATION} == {Code.SETTLED}
+    assert codes(verdict) - {"activation"} == {"settled"}
 
 
 def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
     table = diagnose(make(ODD, Table([1.0, 2.0, 4.0])))
-    seen = values(table, Code.FINITE_HORIZON)
+    seen = values(table, "finite_horizon")
     assert (seen["steps"], seen["first"], seen["last"]) == (3, 1.0, 4.0)
     assert table.agrees is None
     with pytest.raises(ScheduleError, match="3 values"):
@@ -133,7 +128,7 @@ def test_every_verdict_can_be_printed_and_stored(number: int) -> None:
 
 def test_html_is_escaped() -> None:
     verdict = diagnose(make(ODD, Linear()))
-    reason = Reason(Code.PRESSURE_GROWTH, {"basis": "a < b & c"})
+    reason = Reason("pressure_growth", "{basis}.", {"basis": "a < b & c"})
     hostile = Verdict(**{**vars(verdict), "pressure": "<script>alert('x')</script>", "reasons": (reason,)})
     assert "<script>" not in hostile._repr_html_()
     assert "a &lt; b &amp; c" in hostile._repr_html_()
@@ -233,8 +228,7 @@ def test_a_period_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(_limit_operator, "LONGEST_BLOCK", 1)
     verdict = diagnose(make(CHANGING["star and ring"], Linear(), adaptation=0.1), 5)
     assert verdict.outcome is Outcome.UNKNOWN
-    assert values(verdict, Code.PERIOD_TOO_LONG) == {"period": 2}
-    assert Code.UNKNOWN_GROWTH in codes(verdict)
+    assert values(verdict, "too_large")["period"] == 2
     assert verdict.forecast is not None
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 import peerpressure as pp
-from peerpressure.theory import ConsensusLimit, Law, Outcome, Verdict, forecast, steps_needed
+from peerpressure.theory import Law, Outcome, Verdict, forecast, steps_needed
 from tests.truth.case import Array, Case, curve
 from tests.truth.recursion import Truth, distance_under
 from tests.truth.trend import Trend, limit, trend, what_is_left
@@ -219,9 +219,10 @@ def _limit(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
     if grows == "open" and true != {Outcome.CONSENSUS}:
         return
     wanders = grows == "infinite"
-    if claimed.phases is not None and case.temporal:
+    swings = verdict.outcome is Outcome.OSCILLATION and bool(np.all(np.isfinite(verdict.law.mean)))
+    if swings and case.temporal:
         # The mode of all networks is not that of the last one, in which the phases have equal weights.
-        yield _phases(case, truth, claimed)
+        yield _phases(case, truth, verdict)
         return
     if wanders and readings[-1].mode_std < claimed.std < math.inf:
         # What noise adds may sum up to a large number long after the horizon.
@@ -240,8 +241,8 @@ def _limit(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
     true_text = f"{mean:.6g} (± {error:.1g}), std {'∞' if wanders else f'{std:.4g}'} (± {std_error:.1g})"
     text = f"{claimed.mean:.6g}, std {claimed.std:.4g}, residual {claimed.residual:.2g}"
     yield Finding("limit", "right" if good else "wrong", text, true_text)
-    if claimed.phases is not None and not wanders:
-        yield _phases(case, truth, claimed)
+    if swings and not wanders:
+        yield _phases(case, truth, verdict)
 
 
 def _accuracy(case: Case) -> float:
@@ -249,19 +250,20 @@ def _accuracy(case: Case) -> float:
     return 2e-2 if case.family == "oscillating pressure" else 2e-3
 
 
-def _phases(case: Case, truth: Truth, claimed: ConsensusLimit) -> Finding:
-    assert claimed.phases is not None
-    last = truth.readings[-1]
-    mean, std = claimed.phases.at(int(last.t))
+def _phases(case: Case, truth: Truth, verdict: Verdict) -> Finding:
+    assert verdict.consensus_limit is not None
+    last, residual = truth.readings[-1], verdict.consensus_limit.residual
     off, good = 0.0, True
     # Blocks of steps do not follow the parity of pressure that oscillates.
     resolved = 1e-4 if case.family == "oscillating pressure" else 2e-5
     for agent in range(case.n):
-        for said, name in ((mean, "states"), (std, "deviations")):
-            true, error = limit([getattr(r, name)[-1, agent] for r in truth.readings])
-            off = max(off, abs(float(said[agent]) - true))
-            error += _accuracy(case) * abs(true - getattr(truth.readings[3], name)[-1, agent])
-            good &= abs(float(said[agent]) - true) <= 2 * claimed.residual + resolved * case.size + error
+        means = [r.states[-1, agent] for r in truth.readings]
+        stds = [math.sqrt(float(np.mean(r.deviations[-2:, agent] ** 2))) for r in truth.readings]
+        for said, series in ((verdict.law.at(int(last.t))[agent], means), (verdict.law.std[agent], stds)):
+            true, error = limit(series)
+            off = max(off, abs(float(said) - true))
+            error += _accuracy(case) * abs(true - series[3])
+            good &= abs(float(said) - true) <= 2 * residual + resolved * case.size + error
     return Finding("phases", "right" if good else "wrong", f"off by {off:.3g}", f"{last.states[-1]}")
 
 

@@ -34,7 +34,7 @@ def judge(model: Combination) -> Judgement:
     """Compare a verdict with the exact law up to 10^10 steps."""
     verdict = model.verdict
     if verdict.outcome is Outcome.UNKNOWN:
-        return Judgement(model.name, unknown=verdict.reasons[-1].code.value)
+        return Judgement(model.name, unknown=verdict.reasons[-1].code)
     early, late = late_laws(model)
     kinds = true_kinds(model, early, late)
     claimed, grown = _moving(verdict.law.kind), late.variance.mean(axis=0) > 1.01 * early.variance.mean(axis=0)

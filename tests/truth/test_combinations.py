@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import peerpressure as pp
 from tests.truth.case import Array
 from tests.truth.combinations import Combination, build, random_combination, table_of_combinations
 from tests.truth.judge_combinations import Judgement, judge
@@ -46,21 +45,10 @@ def test_random_combinations(number: int) -> None:
     assert_right(judge(random_combination(number, seed=3)))
 
 
-# Parity of pressure on two sides, topics that do not mix, and topics with signs.
-@pytest.mark.parametrize("number", [38, 47, 23])
+# Topics that do not mix, and topics with signs.
+@pytest.mark.parametrize("number", [47, 23])
 def test_topics_and_oscillating_pressure(number: int) -> None:
     assert_right(judge(random_combination(number, seed=5)))
-
-
-def test_a_recursion_step_by_step_confirms_pressure_that_depends_on_parity() -> None:
-    model = build("check", "bipartite", np.random.default_rng(1), pressure="0.2*t*(1 + t - 2*floor(t/2))")
-    ((_, A),) = model.phases[0]
-    y, x = model.start, model.hidden
-    for t in range(1, 40_001):
-        y, x = _stepped(model, A, y, x, 0.2 * t * (1 + t % 2))
-    law = pp.diagnose(model.system).law
-    np.testing.assert_allclose(law.at(40_000), y, atol=2e-3)
-    assert np.ptp(law.mean, axis=0).min() > 0.01
 
 
 def test_the_page_lists_all_combinations_and_none_is_unknown() -> None:

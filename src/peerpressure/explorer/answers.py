@@ -45,7 +45,6 @@ from peerpressure.theory import (
     Outcome,
     Rate,
     Reason,
-    ReasonCode,
     Verdict,
     agent,
     diagnose,
@@ -209,9 +208,15 @@ def _events_to_follow(model: Model) -> float:
     return float(recurring * (model.n + model.network.degrees.sum()))
 
 
+_NOT_COMPUTED = Reason(
+    "not_computed",
+    "The long-run behaviour takes longer to compute than this page may wait; peerpressure diagnose computes it.",
+)
+
+
 def _unknown(model: Model) -> Verdict:
     rate, pressure = Rate(regime_of(model.pressure)), str(model.pressure)
-    reasons = (Reason(ReasonCode.NOT_COMPUTED),)
+    reasons = (_NOT_COMPUTED,)
     law = LimitLaw.unknown(model.n)
     return Verdict(Outcome.UNKNOWN, reasons, model.consensus_value, model.kappa, pressure, rate, law)
 

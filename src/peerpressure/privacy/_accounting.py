@@ -322,12 +322,12 @@ def epsilon_between(a: Array, counts: Array, delta: float) -> tuple[float, float
     if counts.sum() == 1:
         exact = _one_release(float(a[0]), delta)
         return exact, exact
-    # The probability that grid errors exceed `reach`, and that the sum leaves the grid. Both are charged to δ, at 0.2
+    # The probability that grid errors exceed `error`, and that the sum leaves the grid. Both are charged to δ, at 0.2
     # %.
     doubt = delta * 1e-3
-    losses, masses, reach = _summed(a, counts, doubt)
-    low = _epsilon_at(losses, masses, delta + 2 * doubt) - reach
-    high = _epsilon_at(losses, masses, delta - 2 * doubt) + reach
+    losses, masses, error = _summed(a, counts, doubt)
+    low = _epsilon_at(losses, masses, delta + 2 * doubt) - error
+    high = _epsilon_at(losses, masses, delta - 2 * doubt) + error
     # At a δ above the total variation even ε < 0 would hold; privacy asks for no less than 0.
     return max(low, 0.0), max(min(high, ceiling), 0.0)
 

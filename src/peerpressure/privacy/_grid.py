@@ -63,12 +63,12 @@ class InvertedLaw:
     """How a law of unit variance is inverted.
 
     ``modulus(V)`` is the |z| that a share V of draws exceeds, in doubles; ``tail(b)`` is the share that exceeds b, in
-    decimals; ``reach`` is above every |z| that 63 bits give.
+    decimals; ``largest`` is above every |z| that 63 bits give.
     """
 
     modulus: Callable[[Array], Array]
     tail: Callable[[Decimal], Decimal]
-    reach: float
+    largest: float
 
 
 LAWS: Mapping[type[Noise], InvertedLaw] = MappingProxyType(
@@ -143,7 +143,7 @@ class NoiseGrid:
 
     def variation(self, topics: int) -> float:
         """Return the total variation of all draws of one person in one run from their ideal laws, the largest."""
-        of_rows = ((self.law.reach * self.std / self.step + 3) * 2.0**-64).sum(axis=0)
+        of_rows = ((self.law.largest * self.std / self.step + 3) * 2.0**-64).sum(axis=0)
         return float(of_rows.reshape(-1, topics).sum(axis=1).max())
 
     def opinions(self, hidden: Array) -> Array:

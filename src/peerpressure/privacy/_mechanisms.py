@@ -309,15 +309,15 @@ def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterat
         # The message x − φ^(k−1) v_(k−1) + φ^k v_k, and with it the last part, which the next state remembers.
         H = np.concatenate([np.eye(n), -np.eye(n)], axis=1)
         slope, spread = H @ B, H @ C @ H.T + noise
-        reach = np.concatenate([spread, noise])[:, seen]
-        solved = np.linalg.solve(spread[np.ix_(seen, seen)], np.concatenate([slope[seen], reach.T], axis=1))
+        cross = np.concatenate([spread, noise])[:, seen]
+        solved = np.linalg.solve(spread[np.ix_(seen, seen)], np.concatenate([slope[seen], cross.T], axis=1))
         gathered = decay**2 * gathered + np.sum(slope[seen] * solved[:, :n], axis=0)
         everything = decay**2 * everything + 1
         share = min(float(gathered[~definition.is_insider].max()) / everything, 1.0)
         # A change on q topics has at most q² times the information of one, and q times if everyone is observed.
         yield definition.runs * min(definition.rows_per_unit**2 * share, definition.rows_per_unit)
-        C = np.block([[spread, noise], [noise, noise]]) - reach @ solved[:, n:]
-        B = np.concatenate([slope, np.zeros((n, n))]) - reach @ solved[:, :n]
+        C = np.block([[spread, noise], [noise, noise]]) - cross @ solved[:, n:]
+        B = np.concatenate([slope, np.zeros((n, n))]) - cross @ solved[:, :n]
         # In exact arithmetic these are 0 already: an observed message is known.
         C[seen], C[:, seen], B[seen] = 0.0, 0.0, 0.0
         step = sparse.block_diag([P, sparse.eye_array(n)], format="csr")
@@ -557,28 +557,26 @@ def frontier(
         raise InvalidInputError(
             message(rule, got="an observer who sees the start", remedy="give the model a public start")
         )
-    reach = definition.sensitivity
-    trades = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, definition, horizons)]
-    table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in trades for mu in mus])
-    units = pd.DataFrame([_unit_row(design.name, T, trade) for design, T, trade in trades])
+    trades = [
+        (design.name, T, trade)
+        for design in _named(designs)
+        for T, trade in zip(horizons.tolist(), design.trades(definition, horizons.tolist()), strict=True)
+    ]
+    table = pd.DataFrame([_row(*trade, mu, definition.sensitivity) for trade in trades for mu in mus])
+    units = pd.DataFrame([_unit_row(*trade) for trade in trades])
     # Independent rows: q topics of a person share one budget, and each has a q-th of its information.
-    scale = reach * math.sqrt(definition.runs * definition.rows_per_unit)
+    scale = definition.sensitivity * math.sqrt(definition.runs * definition.rows_per_unit)
     bound = scale * limit(model) if definition.is_complete else math.nan
     return Frontier(table, units, bound, definition)
 
 
-def _trades(design: Design, definition: Definition, horizons: Times) -> list[tuple[int, Trade]]:
-    chosen = [int(T) for T in horizons]
-    return list(zip(chosen, design.trades(definition, chosen), strict=True))
-
-
-def _row(design: str, T: int, trade: Trade, mu: float, reach: float) -> dict[str, object]:
-    deviation = reach * trade.cost / mu
+def _row(design: str, T: int, trade: Trade, mu: float, sensitivity: float) -> dict[str, object]:
+    deviation = sensitivity * trade.cost / mu
     return {
         "design": design,
         "horizon": T,
         "mu": mu,
-        "std": reach * np.sqrt(trade.information) / mu,
+        "std": sensitivity * np.sqrt(trade.information) / mu,
         "bias": trade.bias,
         "deviation": deviation,
         "rms_error": float(np.hypot(trade.bias, deviation)),

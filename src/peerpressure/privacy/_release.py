@@ -266,8 +266,10 @@ def release(
         require_unrelated_start(model)
     blank = replace(model, hidden=np.zeros(model.n))
     _require_exact_sums(blank)
-    reach = on_grid(positive(sensitivity, "sensitivity"))
-    definition = Definition(blank, T, reach, runs=runs, insiders=insiders, unit=unit, public_start=True, seed="secret")
+    sensitivity = on_grid(positive(sensitivity, "sensitivity"))
+    definition = Definition(
+        blank, T, sensitivity, runs=runs, insiders=insiders, unit=unit, public_start=True, seed="secret"
+    )
     account, grid = _account(definition, epsilon, checked_delta(delta))
     every = kept.every if kept.states else T
     chosen = Record(summaries=False, every=every, agents=kept.agents)

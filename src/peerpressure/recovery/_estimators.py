@@ -5,6 +5,7 @@ A new method is one function ``method(system, data, prior) -> Estimate`` and one
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -36,7 +37,7 @@ from peerpressure.recovery.estimate import (
     with_copies,
     with_error_of_copies,
 )
-from peerpressure.recovery.innovations import adopted_part, check_complete, innovations, invert
+from peerpressure.recovery.innovations import check_complete, innovations, invert, open_steps
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, SHARE_TOLERANCE
 from peerpressure.recovery.observation import Observation, Outputs, observed
@@ -364,11 +365,12 @@ def _current_by_innovations(system: System, data: Outputs, prior: Prior | None =
     model, free = system.model, data.seen.free.size
     initial = _by_innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
     share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
+    (last,) = deque(open_steps(model, data), maxlen=1)
     # With nothing of x₀ left, the adopted part is the whole opinion and is known exactly.
     identified = initial.identified | (share == 0)
     return replace(
         initial,
-        value=share * initial.value + adopted_part(model, data),
+        value=share * initial.value + last.after().T,
         covariance=_scaled(initial.covariance, share),
         identified=identified,
         rank=model.n if identified.all() else initial.rank,

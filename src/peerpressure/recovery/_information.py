@@ -110,8 +110,8 @@ class Information:
 
     def __repr__(self) -> str:
         bound = self.bound[self.identified]
-        reach = f"bound {bound.min():.4g}–{bound.max():.4g}" if bound.size else "nobody identified"
-        return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {reach})"
+        words = f"bound {bound.min():.4g}–{bound.max():.4g}" if bound.size else "nobody identified"
+        return f"Information({self.model.n:,} agents, {int(self.identified.sum()):,} identified, {words})"
 
 
 def information(

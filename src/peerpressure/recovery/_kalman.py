@@ -127,14 +127,14 @@ class FilterState:
                 continue
             # P h, where h is the unit vector of the agent; `f` is its entry plus the observation noise, so no matrix is
             # inverted.
-            reach = root @ w
-            gain = reach / f
+            Ph = root @ w
+            gain = Ph / f
             column = gain[:, None]
             mean += column * constant
             slope -= column * weights
             # Potter's factor: R (I − c w wᵀ) with c = 1/(f + √(f·noise)) has exactly the updated covariance. The square
             # root form keeps P positive semidefinite, which the difference P − K hᵀP does not under rounding.
-            root -= reach[:, None] * (w / (f + math.sqrt(f * noise)))
+            root -= Ph[:, None] * (w / (f + math.sqrt(f * noise)))
             if not noise:
                 # In exact arithmetic the row is already this. Left as computed, its rounding errors would later be
                 # taken for a small variance, and a repeated output for a very informative one.
@@ -268,13 +268,13 @@ def _before(correction: Correction, r: Array, N: Array) -> tuple[Array, Array]:
 
 def _smoothed(state: FilterState, hidden: GaussianPosterior, r: Array, N: Array, later: int) -> GaussianPosterior:
     root, replicates = state.root, state.mean.shape[1]
-    reach = root @ (root.T @ r)
+    moved = root @ (root.T @ r)
     # R (I − RᵀNR) Rᵀ = P − P N P; written with the roots outside, the result has no entries in directions without
     # noise. The difference is no smaller than the rounding errors of its parts, which add up over later steps.
     parts = np.abs(root).T @ np.abs(N) @ np.abs(root)
     rounding = later * WRONG_DIGITS * np.finfo(np.float64).eps * (1.0 + parts.max(initial=0.0))
     spread = root @ ((1.0 + rounding) * np.eye(root.shape[1]) - root.T @ N @ root) @ root.T
-    constant, slope = state.mean + reach[:, :replicates], state.slope + reach[:, replicates:]
+    constant, slope = state.mean + moved[:, :replicates], state.slope + moved[:, replicates:]
     return hidden.image(constant.T, slope, spread)
 
 

@@ -142,8 +142,8 @@ def numerical(xi: Array, sigma: Array, present: Present, noise: Noise) -> Locati
 
     # A robust centre: the mean may be far from the maximum under heavy tails.
     middle, _ = laplace(xi, sigma, present, noise)
-    reach = 3 * np.where(present, sigma, 0.0).max(axis=0)
-    value = _golden(fit, *_best_cell(fit, middle - reach, middle + reach))
+    wide = 3 * np.where(present, sigma, 0.0).max(axis=0)
+    value = _golden(fit, *_best_cell(fit, middle - wide, middle + wide))
     return value, 1 / (noise.fisher_information() * np.where(present, sigma**-2.0, 0.0).sum(axis=0))
 
 
@@ -225,10 +225,10 @@ class LocationInterval:
         value, std = self.value[:, self.place], self.std[self.place]
         if isinstance(self.noise, Rademacher):
             # If all signs are equal, two opinions are left, a σ on either side.
-            reach = np.where(self.present, self.sigma, 0.0).max(axis=0)
+            half = np.where(self.present, self.sigma, 0.0).max(axis=0)
             off = (np.abs(self.xi - value[:, None]) > _ROUNDING * self.sigma) & self.present
             either = ~off.any(axis=1)
-            return value - either * reach, value + either * reach
+            return value - either * half, value + either * half
         # Replicates side by side, to evaluate the law for many series at once.
         replicates, steps, n = self.xi.shape
         xi = np.moveaxis(self.xi, 1, 0).reshape(steps, -1)
@@ -319,7 +319,7 @@ def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estim
         value = means + share * (estimate.value - means)
         return estimate_from(estimate.model, data, NAME, value, sparse.diags_array((1 - share) * tau, format="csr"))
     # Directions that are not identified contribute nothing; the prior is returned for them.
-    reach = np.diag(estimate.identified[free].astype(float))
+    resolution = np.diag(estimate.identified[free].astype(float))
     spread = (estimate.covariance @ np.eye(estimate.model.n))[np.ix_(free, free)]
-    value, covariance = update(estimate.value[:, free], spread, reach, means, rest.covariance(free.size))
+    value, covariance = update(estimate.value[:, free], spread, resolution, means, rest.covariance(free.size))
     return estimate_from(estimate.model, data, NAME, value, covariance, note=estimate.note)

@@ -39,7 +39,6 @@ from peerpressure.recovery._network_likelihood import (
     residual_tests,
     sum_products,
     unbounded,
-    unbounded_signed,
 )
 from peerpressure.recovery.data import observations_of
 from peerpressure.recovery.digits import HARMLESS, has_density, spacing_of
@@ -404,10 +403,9 @@ class _Task:
     def unbounded(self) -> list[Unbounded | None]:
         """The likelihood of each agent without bounds, None if it has too few steps."""
         n = len(self.allowed)
-        likelihoods = unbounded_signed if self.signed else unbounded
         agents: list[Unbounded | None] = [None] * n
         for group in self.groups:
-            own = likelihoods(self.steps, group, self.allowed[group.agents, :n])
+            own = unbounded(self.steps, group, self.allowed[group.agents, :n], signed=self.signed)
             for i, agent in zip(group.agents, own, strict=True):
                 agents[i] = agent
         return agents

@@ -274,52 +274,56 @@ class Unbounded:
 class _Inverse:
     """G⁻¹ of an agent as A⁻¹ − VWVᵀ, where A⁻¹ is that of its neighbours; arrays over all agents, 0 for no neighbours.
 
-    ``shared`` if A is the matrix of all agents but one; its inverse then follows from that of all.
+    ``shared`` if A is the matrix of all agents but one; its inverse then follows from that of all. ``totals`` are
+    1ᵀG⁻¹1, 1ᵀG⁻¹b and bᵀG⁻¹b. With weights of both signs the degree comes after the agents, and its unit vector is 1.
     """
 
     shared: bool
     ones: Array
     b: Array
     diagonal: Array
-    inner: float
+    totals: tuple[float, float, float]
     v: Array
     w: Array
 
 
-def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
-    """Return the likelihoods of a group's agents, None if steps are too few."""
+def unbounded(steps: Steps, sums: ProductSums, allowed: Mask, *, signed: bool = False) -> list[Unbounded | None]:
+    """Return the likelihoods of a group's agents, None if steps are too few.
+
+    With weights of both signs, steps and sums are those of agents and images, and ``allowed`` (g, n) that of agents.
+    """
     # Steps without peer pressure say nothing of weights.
-    spare = np.count_nonzero(sums.rho) * sums.count - allowed.sum(axis=1) - sums.free
+    spare = np.count_nonzero(sums.rho) * sums.count - allowed.sum(axis=1) - sums.free - signed
     enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))
     likelihoods: list[Unbounded | None] = [None] * len(spare)
     if not enough.size:
         return likelihoods
-    whole = sums.s + _ridge(sums)
-    if (allowed[enough].sum(axis=1) == len(whole) - 1).any() and not is_resolved(whole):
+    n = allowed.shape[1]
+    # Neighbours' opinions are relative to their mean, which makes their matrix singular, unless a sign has a meaning;
+    # any multiple of 11ᵀ helps.
+    ridge = 0.0 if signed else float(np.trace(sums.s)) / n**2
+    whole = sums.s[:n, :n] + ridge
+    if (allowed[enough].sum(axis=1) == n - 1).any() and not is_resolved(whole):
         _refuse_dependent()
     # If candidates leave every agent fewer neighbours, each has an inverse of its own.
-    base = linalg.inv(whole) if is_resolved(whole) else np.eye(len(whole))
-    inverses = [_inverse(sums, int(at), allowed[at], base) for at in enough]
-    weight = _weights(steps, sums, enough, inverses, allowed, base)
-    for at, one, own in zip(enough, inverses, weight, strict=True):
+    base = linalg.inv(whole) if is_resolved(whole) else np.eye(n)
+    inverses = [_inverse(sums, int(at), allowed[at], base, ridge, signed=signed) for at in enough]
+    weight = _weights(steps, sums, enough, inverses, allowed, base, ridge)
+    for at, one, left in zip(enough, inverses, weight, strict=True):
         j = np.flatnonzero(allowed[at])
-        totals = float(one.ones[j].sum()), float(one.b[j].sum()), one.inner
-        parts = (j, one.ones[j], one.b[j], one.diagonal[j], *totals, float(sums.bb[at]))
-        likelihoods[at] = Unbounded(*parts, sums.rho, own, int(spare[at]))
+        k = np.append(j, n) if signed else j
+        own = one.ones[k], one.b[k], one.diagonal[k]
+        likelihoods[at] = Unbounded(j, *own, *one.totals, float(sums.bb[at]), sums.rho, left, int(spare[at]))
     return likelihoods
 
 
-def _ridge(sums: ProductSums) -> float:
-    # Neighbours' opinions are relative to their mean, which makes their matrix singular; any multiple of 11ᵀ helps.
-    return float(np.trace(sums.s)) / len(sums.s) ** 2
-
-
-def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Array) -> _Inverse:
-    """Return G⁻¹ for G = A − c1ᵀ − 1cᵀ + q11ᵀ, by Woodbury's identity."""
+def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Array, ridge: float, *, signed: bool) -> _Inverse:
+    """Return G⁻¹ for G = A − c1ᵀ − 1cᵀ + q11ᵀ, by Woodbury's identity; with signs, for G = [[A, −c], [−cᵀ, q]]."""
     check_cancelled()
     i, n = int(sums.agents[at]), len(base)
     shared = int(allowed.sum()) == n - 1
-    right = np.where(allowed, [np.ones(n), sums.c[at], sums.bd[at] - sums.be[at]], 0.0).T
+    c, be, bd = sums.c[at, :n], sums.be[at, :n], float(sums.bd[at])
+    right = np.where(allowed, [np.ones(n), c, (0.0 if signed else bd) - be], 0.0).T
     if shared:
         # Leaving out agent i takes a term of rank 1 from the inverse, and makes row i of the products 0.
         through = base @ right
@@ -327,18 +331,29 @@ def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Array) -> _Inverse
         diagonal = np.diag(base) - base[:, i] ** 2 / base[i, i]
     else:
         j = np.flatnonzero(allowed)
-        inverse = _part(sums, j)
+        inverse = _part(sums, j, ridge)
         through, diagonal = np.zeros((n, 3)), np.zeros(n)
         through[j], diagonal[j] = inverse @ right[j], np.diag(inverse)
+    if signed:
+        # What the degree adds to the opinions of neighbours.
+        left = float(sums.q[at]) - float(c @ through[:, 1])
+        if not left > _RESOLVED * float(sums.q[at]):
+            _refuse_dependent()
+        v, last = through[:, 1:2], (bd + float(c @ through[:, 2])) / left
+        ones, b = np.append(v[:, 0], 1.0) / left, np.append(through[:, 2] + last * v[:, 0], last)
+        totals = 1 / left, last, float(right[:, 2] @ b[:n]) + bd * last
+        diagonal = np.append(diagonal + v[:, 0] ** 2 / left, 1 / left)
+        return _Inverse(shared, ones, b, diagonal, totals, v, np.array([[-1 / left]]))
     u, v = right[:, :2], through[:, :2]
     # NumPy's inverse, because the rows of this matrix have different units, which SciPy takes for ill-conditioned.
-    w = np.linalg.inv(np.array([[0.0, -1.0], [-1.0, _ridge(sums) - sums.q[at]]]) + u.T @ v).astype(np.float64)
+    w = np.linalg.inv(np.array([[0.0, -1.0], [-1.0, ridge - sums.q[at]]]) + u.T @ v).astype(np.float64)
     ones, b = (part - v @ (w @ (u.T @ part)) for part in (through[:, 0], through[:, 2]))
-    return _Inverse(shared, ones, b, diagonal - ((v @ w) * v).sum(axis=1), float(right[:, 2] @ b), v, w)
+    totals = float(ones.sum()), float(b.sum()), float(right[:, 2] @ b)
+    return _Inverse(shared, ones, b, diagonal - ((v @ w) * v).sum(axis=1), totals, v, w)
 
 
-def _part(sums: ProductSums, j: Index) -> Array:
-    matrix = sums.s[np.ix_(j, j)] + _ridge(sums)
+def _part(sums: ProductSums, j: Index, ridge: float) -> Array:
+    matrix = sums.s[np.ix_(j, j)] + ridge
     if not is_resolved(matrix):
         _refuse_dependent()
     return np.asarray(linalg.inv(matrix))
@@ -368,7 +383,13 @@ def _refuse_dependent() -> NoReturn:
 
 
 def _weights(
-    steps: Steps, sums: ProductSums, which: Index, inverses: Sequence[_Inverse], allowed: Mask, base: Array
+    steps: Steps,
+    sums: ProductSums,
+    which: Index,
+    inverses: Sequence[_Inverse],
+    allowed: Mask,
+    base: Array,
+    ridge: float,
 ) -> Array:
     """Return Σ (1 − leverage) over the rows of each step, (agents, T): what the fit leaves of the logarithms.
 
@@ -377,20 +398,20 @@ def _weights(
     """
     weights, begin = np.zeros((which.size, sums.rho.size)), 0
     # x₀ is one more unknown, whose part of the leverage is u²/Σu².
-    share, agents = 1 / sums.uu if sums.free else 0.0, sums.agents[which]
-    ones = np.stack([one.ones for one in inverses])
+    share, agents, n = 1 / sums.uu if sums.free else 0.0, sums.agents[which], len(base)
+    ones, total = np.stack([one.ones[:n] for one in inverses]), np.array([one.totals[0] for one in inverses])
     v, w = np.stack([one.v for one in inverses]), np.stack([one.w for one in inverses])
     for all_d, all_e, _, u in steps.blocks(sums.at):
         check_cancelled()
-        d, e = all_d[:, agents] - share * np.outer(u, sums.du[which]), all_e - share * np.outer(u, sums.eu)
+        d, e = all_d[:, agents] - share * np.outer(u, sums.du[which]), all_e[:, :n] - share * np.outer(u, sums.eu[:n])
         through = e @ base
         leverage = (through * e).sum(axis=1)[:, None] - through[:, agents] ** 2 / np.diag(base)[agents]
         for k in (k for k, one in enumerate(inverses) if not one.shared):
             j = np.flatnonzero(allowed[which[k]])
-            leverage[:, k] = ((e[:, j] @ _part(sums, j)) * e[:, j]).sum(axis=1)
-        first, second = e @ v[:, :, 0].T, e @ v[:, :, 1].T
-        leverage -= w[:, 0, 0] * first**2 + 2 * w[:, 0, 1] * first * second + w[:, 1, 1] * second**2
-        leverage += d**2 * ones.sum(axis=1) - 2 * d * (e @ ones.T) + share * u[:, None] ** 2
+            leverage[:, k] = ((e[:, j] @ _part(sums, j, ridge)) * e[:, j]).sum(axis=1)
+        along = [e @ v[:, :, a].T for a in range(v.shape[2])]
+        leverage -= sum(w[:, a, b] * one * other for a, one in enumerate(along) for b, other in enumerate(along))
+        leverage += d**2 * total - 2 * d * (e @ ones.T) + share * u[:, None] ** 2
         end = begin + u.size // sums.count
         weights[:, begin:end] = (1 - leverage).reshape(sums.count, -1, which.size).sum(axis=0).T
         begin = end
@@ -411,43 +432,6 @@ def mirrored(steps: Steps) -> Steps:
     )
 
 
-def unbounded_signed(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
-    """Return the likelihoods of weights of both signs of a group's agents, None if steps are too few.
-
-    Steps and sums are those of agents and images, and ``allowed`` (g, n) those of the agents.
-    """
-    return [_signed(steps, sums, at, np.flatnonzero(own)) for at, own in enumerate(allowed)]
-
-
-def _signed(steps: Steps, sums: ProductSums, at: int, j: Index) -> Unbounded | None:
-    check_cancelled()
-    spare = int(np.count_nonzero(sums.rho)) * sums.count - j.size - 1 - int(sums.free)
-    if not j.size or spare < _SPARE:
-        return None
-    G = np.empty((j.size + 1, j.size + 1))
-    G[:-1, :-1], G[-1, -1] = sums.s[np.ix_(j, j)], sums.q[at]
-    G[-1, :-1] = G[:-1, -1] = -sums.c[at, j]
-    if not is_resolved(G):
-        _refuse_dependent()
-    inverse, b = linalg.inv(G), np.append(-sums.be[at, j], sums.bd[at])
-    through = inverse @ b
-    weight = _signed_weights(steps, sums, at, j, inverse)
-    totals = float(inverse[-1, -1]), float(through[-1]), float(b @ through)
-    parts = (j, inverse[:, -1], through, np.diag(inverse), *totals, float(sums.bb[at]))
-    return Unbounded(*parts, sums.rho, weight, spare)
-
-
-def _signed_weights(steps: Steps, sums: ProductSums, at: int, j: Index, inverse: Array) -> Array:
-    """Return Σ (1 − leverage) over the rows of each step, (T,)."""
-    share, parts = 1 / sums.uu if sums.free else 0.0, []
-    for d, e, _, u in steps.blocks(sums.at):
-        own = d[:, sums.agents[at]] - share * u * sums.du[at]
-        X = np.column_stack([share * np.outer(u, sums.eu[j]) - e[:, j], own])
-        leverage = ((X @ inverse) * X).sum(axis=1) + share * u**2
-        parts.append((1 - leverage).reshape(sums.count, -1).sum(axis=0))
-    return np.concatenate(parts)
-
-
 def common_scale(agents: Sequence[Unbounded | None], deviation: Array) -> tuple[float, float]:
     """Return the factor τ of all agents, τ_i = τ/deviation_i, and its information.
 
@@ -463,7 +447,8 @@ def common_scale(agents: Sequence[Unbounded | None], deviation: Array) -> tuple[
         slope, curvature = float((parts[:, 0] / s).sum()), float((parts[:, 1] / s**2).sum())
         # In log τ, where a step cannot reach 0; the slope's part of the curvature vanishes at the maximum.
         step = -tau * slope / max(tau**2 * curvature + tau * slope, 0.1 * tau**2 * curvature)
-        if abs(step) < 1e-9 or not 1e-12 < tau < 1e12:
+        # Information of the size of rounding errors leads nowhere.
+        if abs(step) < 1e-9 or tau**2 * curvature < 1e-9 or not 1e-12 < tau < 1e12:
             break
         tau *= float(np.exp(np.clip(step, -1.0, 1.0)))
     if not (1e-12 < tau < 1e12 and tau**2 * curvature >= LEAST_INFORMATION):

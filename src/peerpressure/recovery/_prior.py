@@ -225,18 +225,18 @@ class Prior:
         return f"Prior(mean {mean}, {kind} {each.min():.4g}–{each.max():.4g})"
 
 
-def update(value: Array, covariance: Array, reach: Array, mean: Array, prior: Array) -> tuple[Array, Array]:
-    """Return mean and covariance of x given an estimate of what data reach of it, by the conjugate rule.
+def update(value: Array, covariance: Array, resolution: Array, mean: Array, prior: Array) -> tuple[Array, Array]:
+    """Return mean and covariance of x given an estimate of what data resolve of it, by the conjugate rule.
 
     v = Πx + error, error ~ N(0, V), x ~ N(m, P):  G = PΠᵀ(ΠPΠᵀ + V)⁺,  E x = m + G(v − Πm),  Cov x = P − GΠP.
 
     ``value`` and ``mean`` are (replicates, f), the matrices (f, f); V may be singular, 0 even.
     """
-    middle = reach @ prior @ reach.T + covariance
-    # A least-squares solve is the pseudo-inverse: `middle` is singular where the data determine nothing (reach 0).
-    gain = np.linalg.lstsq(middle, reach @ prior, rcond=None)[0].T
-    spread = prior - gain @ reach @ prior
-    return mean + (value - mean @ reach.T) @ gain.T, (spread + spread.T) / 2
+    middle = resolution @ prior @ resolution.T + covariance
+    # A least-squares solve is the pseudo-inverse: `middle` is singular where the data determine nothing (resolution 0).
+    gain = np.linalg.lstsq(middle, resolution @ prior, rcond=None)[0].T
+    spread = prior - gain @ resolution @ prior
+    return mean + (value - mean @ resolution.T) @ gain.T, (spread + spread.T) / 2
 
 
 def _named(mean: PerAgent, variance: PerAgent) -> tuple[PerAgent, PerAgent, tuple[Hashable, ...] | None]:

@@ -241,7 +241,7 @@ class Fit:
 
     value: Array
     covariance: Array
-    reach: Array
+    resolution: Array
     solution: Solution
     H: Array
 
@@ -262,10 +262,9 @@ def fit(
     # A standard error must cover rounding, or an estimate in which noise cancels appears infinitely precise.
     covariance = (covariance + covariance.T) / 2 + np.diag(_lost_digits(G, V, covariance.diagonal()))
     constrained = solution.constrained
-    # E x̂ = reach · x₀: the identity if everything is identified, and a projection otherwise, which a prior needs to
-    # know.
-    reach = constrained + G @ H @ (np.eye(H.shape[0]) - constrained)
-    return Fit(solution.value(H, rhs), covariance, reach, solution, H)
+    # E x̂ = resolution · x₀: the identity if everything is identified, otherwise a projection, which a prior must know.
+    resolution = constrained + G @ H @ (np.eye(H.shape[0]) - constrained)
+    return Fit(solution.value(H, rhs), covariance, resolution, solution, H)
 
 
 def _lost_digits(G: Array, V: Array, variance: Array) -> Array:
@@ -287,7 +286,7 @@ def as_estimate(model: Model, data: Outputs, method: str, fitted: Fit, prior: Pr
     if prior is not None:
         mean, rest = prior.given(data.known)
         free = data.seen.free.size
-        value, covariance = update(value, covariance, fitted.reach, mean, rest.covariance(free))
+        value, covariance = update(value, covariance, fitted.resolution, mean, rest.covariance(free))
         facts |= {"rank": free, "identified": np.ones(free, dtype=bool)}
     return estimate_from(model, data, method, value, covariance, **facts)
 

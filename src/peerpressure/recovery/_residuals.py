@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
@@ -39,12 +39,11 @@ from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Resid
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._laws import likelihood
-from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._score_tests import is_quick, score_tests
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate
-from peerpressure.recovery.innovations import start_row
+from peerpressure.recovery.innovations import open_steps, start_row
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
-from peerpressure.recovery.limits import CONTRADICTION, LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
+from peerpressure.recovery.limits import LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
 from peerpressure.recovery.observation import Observation, Outputs, observed
 from peerpressure.recovery.series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
 from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
@@ -127,15 +126,14 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
     if estimate is not None and not estimate.identified.all():
         return result
     x = (data.known if estimate is None else estimate.value).T
-    law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
-    before = x if from_hidden else np.tile(model.start_state[:, None], x.shape[1])
+    law, height = ScaledLaw.of(model.noise), np.zeros(x.shape[1])
     share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
-    updates = model.updates(range(1, len(deviations) + 1))
-    for row, (sigma, update) in enumerate(zip(deviations, updates, strict=True)):
-        public = data.at(row).T
-        noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
-        height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
-        adopted, before = update.adapt(adopted, public), public
+    for sigma, own, seen in zip(deviations, share[:-1], open_steps(model, data), strict=True):
+        # From a hidden start, y₀ is x₀.
+        step = replace(seen, before=x) if seen.t == 1 and from_hidden else seen
+        gain, scale = step.update.gain[:, None], step.update.coupling_scale[:, None]
+        noise = (step.public - scale * step.around()) / gain - step.adopted - own[:, None] * x
+        height += (law.log_density(noise / sigma[:, None]) - np.log(gain * sigma[:, None])).sum(axis=0)
     return replace(result, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
 
 
@@ -400,10 +398,8 @@ class _Density:
 _NARROW = 0.75
 # Residuals of rounded outputs that an agent must have to be tested.
 _FEW_ROUNDED = 4
-# Outputs of frozen noise that are read for each agent; later ones add no information.
-_FROZEN_OUTPUTS = 12
-# Combinations of outputs whose size is below this part of the largest would multiply rounding errors.
-_LEGIBLE_PART = 1e-8
+# Outputs of frozen noise that are read for each agent.
+_FACTS = 12
 
 
 def residuals(system: System, data: Outputs) -> Residuals | None:
@@ -422,8 +418,10 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
         return series_residuals(model, data)
     if model.n > limits.FILTER_LIMIT:
         return None
-    exact = model.noise.is_frozen and not data.seen.rounding
-    return _frozen(model, data) if exact and not system.is_continuous else _filtered(system, data)
+    if model.noise.is_frozen and not data.seen.rounding and not system.is_continuous:
+        # Exact outputs are facts, which leave no residuals and may contradict one another; later ones say nothing new.
+        data = first_outputs(data, 1 + int(np.searchsorted(np.cumsum(data.present.sum(axis=1)), _FACTS * model.n)))
+    return _filtered(system, data)
 
 
 # From the Kalman filter.
@@ -521,41 +519,6 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
             slope, values = np.split(facts / np.sqrt(variance)[:, None], [step.information.n], axis=1)
             agents, logs = np.array([c.agent for c in kept], dtype=np.int64), float(np.log(variance).sum())
             yield FilteredRows(row, agents, slope, values, variance >= narrow, logs, step.information)
-
-
-# From outputs of frozen noise, Y = Q x₀ + q + L u, with one draw u for each agent: all of them are exact.
-
-
-def _frozen(model: Model, data: Outputs) -> Residuals | None:
-    """Return what outputs tell of the draws u apart from x₀, one residual for each independent combination."""
-    enough = np.searchsorted(np.cumsum(data.present.sum(axis=1)), _FROZEN_OUTPUTS * model.n)
-    some = first_outputs(data, max(2, int(enough) + 1))
-    Q, q, L = stacked(model, some)
-    free, known = some.seen.free, np.nan_to_num(some.known).T
-    y = np.asarray(some.values[:, some.present], dtype=np.float64).T - q[:, None] - Q @ known
-    left, size, right = np.linalg.svd(np.concatenate([Q[:, free], L], axis=1), full_matrices=False)
-    rank = int((size > _LEGIBLE_PART * size[0]).sum())
-    coordinates = left[:, :rank].T @ y
-    # What no x₀ and no draw explains contradicts the model, up to rounding errors.
-    worst = float(np.abs(y - left[:, :rank] @ coordinates).max(initial=0.0))
-    if worst > CONTRADICTION * max(1.0, float(np.abs(y).max(initial=0.0))):
-        return Residuals(data.seen.times[:1], np.arange(1), np.full((y.shape[1], 1, 1), np.inf))
-    combinations, values = right[:rank], coordinates / size[:rank, None]
-    # Combinations without x₀: the null space of its weights.
-    hidden = combinations[:, : free.size]
-    across, weight, _ = np.linalg.svd(hidden)
-    without = across[:, int((weight > _LEGIBLE_PART).sum()) :].T
-    out = np.full((y.shape[1], 1, model.n), np.nan)
-    if without.size:
-        # D u = d, of which the QR factorisation makes independent combinations; each is named after the agent with the
-        # largest weight in what the ones before leave.
-        draws = without @ combinations[:, free.size :]
-        root = np.asarray(linalg.qr(draws.T, mode="economic")[1]).T
-        weights = linalg.solve_triangular(root, draws, lower=True)
-        agents = linalg.qr(weights, mode="r", pivoting=True)[1][: len(draws)]
-        rotation = linalg.qr(weights[:, agents])[0]
-        out[:, 0, agents] = (rotation.T @ linalg.solve_triangular(root, without @ values, lower=True)).T
-    return Residuals(data.seen.times[:1], np.arange(model.n), out)
 
 
 # Residuals from partial outputs of a large network.

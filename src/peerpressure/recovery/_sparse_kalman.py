@@ -201,8 +201,8 @@ class SparseStates:
             )
 
     @property
-    def reach(self) -> int:
-        """How many steps back from its own a row reaches."""
+    def lags(self) -> int:
+        """How many steps before its own a row involves."""
         # u_t involves y_t and y_{t−1}; the whitened difference with u_{t−1} involves y_{t−2} as well.
         return 2 if self.model.noise.autocorrelation else 1
 
@@ -460,7 +460,7 @@ def eliminate(problem: SparseStates) -> Eliminated:
                 front.rotate(rows.rotation)
             else:
                 # Older states occur in no row still to come. Eliminating as early as possible keeps the front narrow.
-                front.eliminate_before(newest - problem.reach)
+                front.eliminate_before(newest - problem.lags)
             front.admit(newest, problem.unseen(newest).size)
         touching = rows.touching()
         if touching.any():

@@ -15,7 +15,7 @@ B x₀ = r + noise of variance std²·(1 − φ²). Equations without noise are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -100,15 +100,23 @@ def invert(model: Model, data: Outputs) -> Inverted:
     # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
     shift, following = np.zeros_like(total), None
     rows = {int(t): row for row, t in enumerate(weights.times)}
-    for t, series, error in _own_series(model, data, rows):
-        row = rows[t]
+    precision = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps)
+    for step in open_steps(model, data):
+        if step.t > 1 or not initial_state(model).starts_from_hidden:
+            _check_kept(model, step, precision)
+        if step.t not in rows:
+            continue
+        row, update = rows[step.t], step.update
+        series = _quotient(step.public - update.coupling_scale[:, None] * step.around(), update.gain) - step.adopted
+        # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
+        error = precision * (1 + float(np.abs(step.public).max())) / _least_gain(update)
         share = weights.share[row][:, None]
         if following is None:
             following = series
             shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
         # Averaged about the first r, because a large x₀ would cancel the digits of small noise.
         total += weights.weights[row][:, None] * (series - share * shift)
-        bounds.update(t, series, error, share)
+        bounds.update(step.t, series, error, share)
     invertible_first = initial_state(model).starts_from_hidden and 1 in steps
     first = _quotient(data.at(0).T, model.update(1).gain) if invertible_first else None
     shown, mean = shows_start(model), shift + total
@@ -123,48 +131,63 @@ def _quotient(values: Array, gain: Array) -> Array:
     return np.divide(values, each, out=np.zeros(values.shape), where=each > 0)
 
 
-def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
-    """Yield step, r_t (n, replicates) and the size of its rounding error."""
-    precision = float(np.finfo(data.values.dtype).eps)
-    adapts = model.layout.has_hidden
-    # NaN if y₀ = x₀ is unknown, which step 1 alone would read.
-    public = _start(model, data)
+@final
+@dataclass(frozen=True, eq=False)
+class OpenStep:
+    """Step t as outputs show it: y_{t−1}, y_t and the adopted part k_{t−1}, (n, replicates), NaN where unknown."""
+
+    t: int
+    update: Update
+    before: Array
+    public: Array
+    adopted: Array
+
+    def around(self) -> Array:
+        """Return A_t y_{t−1}, NaN where the output of a neighbour is unknown."""
+        # A sparse matrix times a vector is faster than times a matrix of one column.
+        one = self.before[:, 0] if self.before.shape[1] == 1 else self.before
+        return product(self.update.adjacency, np.ascontiguousarray(one)).reshape(self.before.shape)
+
+    def after(self) -> Array:
+        """Return k_t; who adopts nothing adopts nothing of what is unknown."""
+        rate = self.update.adaptation_rate
+        if rate is None:
+            return self.adopted
+        adopted = self.update.adapt(self.adopted, self.public)
+        # Without the condition 0 · NaN would be unknown.
+        return adopted if rate.all() else np.where(rate[:, None] > 0, adopted, self.adopted)
+
+
+def open_steps(model: Model, data: Outputs) -> Iterator[OpenStep]:
+    """Yield the steps up to the last observed one, a step at a time: outputs may fill the memory."""
+    row_of = {int(t): row for row, t in enumerate(data.seen.times)}
+    public, unseen = start_of(model, data), np.full((model.n, data.values.shape[0]), np.nan)
     adopted = np.zeros_like(public)
     for t, update in enumerate(model.updates(range(1, data.seen.last + 1)), start=1):
-        before, public = public, np.ascontiguousarray(data.at(t - 1).T)
-        if t in rows:
-            # A sparse matrix times a vector is faster than times a matrix of one column.
-            one = before[:, 0] if before.shape[1] == 1 else before
-            coupled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
-            # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
-            error = INVERTED_DIGITS * precision * (1 + float(np.abs(public).max())) / _least_gain(update)
-            preferred = _quotient(public - coupled, update.gain)
-            yield t, preferred - adopted if adapts else preferred, error
-        if t > 1 or not initial_state(model).starts_from_hidden:
-            _check_kept(model, update, t, before, public, INVERTED_DIGITS * precision)
-        # In every step, also in those that cannot be inverted: the adopted part depends on all outputs so far.
-        adopted = update.adapt(adopted, public)
+        before, public = public, unseen
+        if t in row_of:
+            public = np.ascontiguousarray(data.at(row_of[t]).T)
+            if not data.seen.everyone:
+                here, public = public, unseen.copy()
+                public[data.seen.agents] = here
+        step = OpenStep(t, update, before, public, adopted)
+        yield step
+        # In every step, also in those that are not used: the adopted part depends on all outputs so far.
+        adopted = step.after()
 
 
-def _check_kept(model: Model, update: Update, t: int, before: Array, public: Array, rounding: float) -> None:
+def _check_kept(model: Model, step: OpenStep, rounding: float) -> None:
     """Raise an error where an agent who keeps its public opinion shows another one."""
-    if update.kept is None:
+    kept = step.update.kept
+    if kept is None:
         return
-    same = np.abs(public - before) <= rounding * (1 + np.abs(public).max())
-    bad = np.flatnonzero((update.kept > 0) & ~np.all(same, axis=1))
+    same = np.abs(step.public - step.before) <= rounding * (1 + np.abs(step.public).max())
+    bad = np.flatnonzero((kept > 0) & ~np.all(same, axis=1))
     if bad.size:
         rule = "agents without neighbours must show what they showed before, where isolated agents keep their opinions"
-        got = f"another value of agent {model.network.labels[bad[0]]!r} at step {t}"
+        got = f"another value of agent {model.network.labels[bad[0]]!r} at step {step.t}"
         remedy = "let isolated agents show their own opinions if they do, or check the network against the run"
         raise ContradictionError(message(rule, got=got, remedy=remedy))
-
-
-def adopted_part(model: Model, data: Outputs) -> Array:
-    """Return k of the last observed step from complete outputs, (replicates, agents)."""
-    adopted = np.zeros((model.n, data.values.shape[0]))
-    for row, t in enumerate(data.seen.times):
-        adopted = model.update(int(t)).adapt(adopted, data.at(row).T)
-    return np.asarray(adopted.T)
 
 
 def check_complete(data: Outputs) -> None:
@@ -275,21 +298,26 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
         raise InvalidInputError(
             message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy), argument="method"
         )
-    known = _known(model, data)
-    times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)
+    observed = {0, *data.seen.times.tolist()}
+    steps = [step for step in open_steps(model, data) if {step.t, step.t - 1} <= observed]
+    times = np.array([step.t for step in steps], dtype=np.int64)
     shape, replicates = (times.size, model.n), len(data.known)
-    updates = {int(t): model.update(int(t)) for t in times}
-    public = np.array([known[t] for t in updates]).reshape(*shape, replicates)
-    around = np.array([product(update.adjacency, known[t - 1]) for t, update in updates.items()]).reshape(public.shape)
-    adopted = _adopted(model, known, times, public.shape)
-    gains = np.array([update.gain for update in updates.values()]).reshape(shape)
+    public, around, adopted = (
+        np.array(parts).reshape(*shape, replicates)
+        for parts in (
+            [step.public for step in steps],
+            [step.around() for step in steps],
+            [step.adopted for step in steps],
+        )
+    )
+    gains = np.array([step.update.gain for step in steps]).reshape(shape)
     share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
     # A product with a sparse matrix is NaN exactly where a neighbour is; with a dense one, 0 · NaN would spread to all.
     present = np.isfinite((public + around + adopted)[:, :, 0]) & (gains * share >= NEGLIGIBLE)
     # Zeros instead of NaN from here on, since sums with weight 0 follow.
     hidden = ~present[:, :, None]
     y, a, k = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, adopted))
-    degrees = np.array([model.degrees_at(t) for t in updates]).reshape(shape)
+    degrees = np.array([model.degrees_at(step.t) for step in steps]).reshape(shape)
     return ObservedSteps(times, y, a, k, degrees, share, present)
 
 
@@ -305,47 +333,18 @@ def own_series(model: Model, seen: ObservedSteps) -> Array:
     return out
 
 
-def _adopted(model: Model, known: Mapping[int, Array], times: NDArray[np.int64], shape: tuple[int, ...]) -> Array:
-    """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not observed."""
-    if not model.layout.has_hidden:
-        return np.broadcast_to(0.0, shape)
-    out, rows = np.empty(shape), {int(t): row for row, t in enumerate(times)}
-    adopted, unseen = np.zeros(shape[1:]), np.full(shape[1:], np.nan)
-    for t in range(1, int(times.max(initial=0)) + 1):
-        if t in rows:
-            out[rows[t]] = adopted
-        update = model.update(t)
-        rate = update.adaptation_rate
-        if rate is not None:
-            # Agents with rate 0 adopt nothing; without the condition 0 · NaN would mark them unknown.
-            adopted = np.where(rate[:, None] > 0, update.adapt(adopted, known.get(t, unseen)), adopted)
-    return out
-
-
 def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Array:
     """Return the public opinions one step before each of the times, (replicates, T, n), NaN where not observed."""
-    known = _known(model, data)
-    states = np.array([known[int(t) - 1] for t in times]).reshape(times.size, model.n, len(data.known))
-    return np.moveaxis(states, 2, 0)
+    wanted = set(times.tolist())
+    states = np.array([step.before for step in open_steps(model, data) if step.t in wanted])
+    return np.moveaxis(states.reshape(times.size, model.n, len(data.known)), 2, 0)
 
 
-def _known(model: Model, data: Outputs) -> dict[int, Array]:
-    """Return the public opinions (n, replicates) of step 0 and of all observed steps."""
-    # NaN marks unknown entries throughout: arithmetic propagates what cannot be computed.
-    return {0: _start(model, data)} | {int(t): _everyone(model, data, row) for row, t in enumerate(data.seen.times)}
-
-
-def _start(model: Model, data: Outputs) -> Array:
+def start_of(model: Model, data: Outputs) -> Array:
     """Return y₀, (n, replicates), NaN where it is not known."""
     if initial_state(model).starts_from_hidden:
         return np.asarray(data.known.T)
     return np.repeat(model.start_state[:, None], data.known.shape[0], axis=1)
-
-
-def _everyone(model: Model, data: Outputs, row: int) -> Array:
-    state = np.full((model.n, data.known.shape[0]), np.nan)
-    state[data.seen.agents] = data.at(row).T
-    return state
 
 
 # The estimate: the best average of each agent's own series.

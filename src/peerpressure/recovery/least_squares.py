@@ -543,8 +543,8 @@ def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]
     # Pivoting takes the row with the most remaining noise each time, which makes the diagonal decrease and reveals the
     # rank. The factor of L itself has twice the digits of one of L Lᵀ.
     triangle, order = linalg.qr((L[noisy] / size[noisy, None]).T, mode="r", pivoting=True)
-    reach = np.abs(triangle.diagonal())
-    rank = int(np.count_nonzero(reach > NOISE_TOLERANCE * reach[0]))
+    pivots = np.abs(triangle.diagonal())
+    rank = int(np.count_nonzero(pivots > NOISE_TOLERANCE * pivots[0]))
     whitened = linalg.solve_triangular(triangle[:rank, :rank], scaled[order[:rank]], trans="T")
     # The noise of the remaining rows is a combination of that of the first ones, so subtracting these cancels it.
     exact = scaled[order[rank:]] - triangle[:rank, rank:].T @ whitened

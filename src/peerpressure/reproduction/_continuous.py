@@ -17,7 +17,7 @@ from peerpressure.sde.convergence import HALVINGS, shrinking_steps, strong_error
 from peerpressure.simulation import simulate
 from peerpressure.simulation.recording import Record
 from peerpressure.simulation.trajectory import Trajectory
-from peerpressure.theory import consensus_limit
+from peerpressure.theory import consensus_limit, diagnose
 from peerpressure.theory.propagation import consensus_mode
 
 PAIR_HIDDEN = (0.0, 1.0)
@@ -184,11 +184,10 @@ def oscillation_tables(seed: int = SEED, *, agents: int = TREE_AGENTS) -> dict[s
     # Recorded once per unit of time, the continuous run has the times of the discrete one.
     per_unit = round(1 / OSCILLATION_STEP)
     continuous = simulate(equation, OSCILLATION_END * per_unit, seed=own, record=Record(agents=keep, every=per_unit))
-    discrete_limit, agreed = (consensus_limit(system, tolerance=LIMIT_TOLERANCE) for system in (model, equation))
-    # On a bipartite graph the limit is periodic, and the two sides have different laws.
-    phases = discrete_limit.phases
-    assert phases is not None
-    ends = [("discrete", side, phases.mean[i], phases.std[i]) for i, side in enumerate(("first", "second"))]
+    law, agreed = diagnose(model).law, consensus_limit(equation, tolerance=LIMIT_TOLERANCE)
+    # On a bipartite graph the limit is periodic: the two sides exchange two values.
+    assert law.turns is not None
+    ends = [("discrete", side, law.turns[i], law.std[0]) for i, side in enumerate(("first", "second"))]
     ends.append(("continuous", "both", agreed.mean, agreed.std))
     limits = pd.DataFrame(ends, columns=["dynamics", "side", "mean", "std"])
     paths = [_path("discrete", discrete), _path("continuous", continuous)]

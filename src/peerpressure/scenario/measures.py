@@ -112,9 +112,10 @@ def verdict(experiment: Experiment) -> Values:
 
 def consensus_limit(experiment: Experiment) -> Values:
     """Consensus limit and its standard deviation, without sampling; nan if the agents do not agree."""
-    limit = experiment.long_run.consensus_limit
-    # Phases belong to a periodic limit, whose single value would depend on the step.
-    known = limit is not None and limit.phases is None
+    verdict = experiment.long_run
+    limit = verdict.consensus_limit
+    # A periodic limit has no single value.
+    known = verdict.outcome is not Outcome.OSCILLATION
     yield "mean", None, limit.mean if limit is not None and known else math.nan
     yield "std", None, limit.std if limit is not None and known else math.nan
 

@@ -6,9 +6,8 @@ from ._advice import (
     steps_needed as steps_needed,
 )
 from ._classification import Outcome as Outcome
-from ._departure import (
+from ._consensus_limit import (
     ConsensusLimitCurve as ConsensusLimitCurve,
-    Departure as Departure,
     consensus_limit as consensus_limit,
     consensus_limit_curve as consensus_limit_curve,
 )
@@ -21,7 +20,7 @@ from ._forgetting import (
     retention as retention,
 )
 from ._limit_law import Kind as Kind, LimitLaw as LimitLaw
-from ._limits import ConsensusLimit as ConsensusLimit, Phases as Phases
+from ._limits import ConsensusLimit as ConsensusLimit
 from ._rates import (
     Law as Law,
     Rate as Rate,
@@ -31,7 +30,7 @@ from ._rates import (
     mode_noise as mode_noise,
     start_weight as start_weight,
 )
-from ._reasons import Reason as Reason, ReasonCode as ReasonCode
+from ._reasons import Reason as Reason
 from ._regime import Regime as Regime, regime_of as regime_of
 from ._stationary import fixed_point as fixed_point
 from ._structure import Component as Component

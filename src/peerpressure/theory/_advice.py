@@ -22,11 +22,11 @@ from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.immutable import one_line
 from peerpressure.support.parameters import Parameter
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
-from peerpressure.theory._departure import resolve_departure
+from peerpressure.theory._consensus_limit import decide
 from peerpressure.theory._forecast import Forecast, is_sampled, law_after, mode_error
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._rates import with_parts
-from peerpressure.theory._reasons import Reason, ReasonCode
+from peerpressure.theory._reasons import Reason, ReasonRow
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import NoiselessLimit, structure_of
 from peerpressure.theory.propagation import LARGEST_COVARIANCE, Functionals, consensus_mode, moments, step_count
@@ -55,6 +55,11 @@ WORTHWHILE = 0.01
 # Share of the range of opinions to which the limit under another schedule is computed.
 _TOLERANCE = 1e-3
 _ROUNDING = 1e-12
+
+NOT_TRIED: ReasonRow[None] = ReasonRow(
+    "schedules_omitted", "Not looked for: each takes a forecast of {agents:agents} over {steps:,} steps."
+)
+_NO_OPTIMUM: ReasonRow[None] = ReasonRow("optimum_omitted", "Not computed {where}.")
 
 Name: TypeAlias = Literal["optimal", "averaging", "line", "tuned"]
 
@@ -151,7 +156,7 @@ def advice(long_run: LongRun, forecast: Forecast) -> Advice:
     if is_sampled(long_run.system, forecast.steps):
         # Each schedule takes a forecast of its own, as long as the diagnosis itself.
         size = {"agents": long_run.system.n, "steps": forecast.steps}
-        return Advice(now, (), Reason(ReasonCode.SCHEDULES_TOO_LARGE, size))
+        return Advice(now, (), NOT_TRIED.reason(**size))
     # A distance that is rounding error gets no smaller, and is 0 to all that is known.
     rounding, worth = _ROUNDING * float(np.abs(long_run.model.x0).max()), WORTHWHILE * _scale(long_run)
     for name, schedule, averaging in _candidates(long_run, forecast.steps):
@@ -163,7 +168,7 @@ def advice(long_run: LongRun, forecast: Forecast) -> Advice:
             gain = now / then.rms_distance if then.rms_distance > rounding else math.inf
             # A schedule for the horizon says nothing about the steps after it.
             lasting = isinstance(schedule, Linear)
-            outcome = resolve_departure(classify(other), _TOLERANCE)[0].outcome if lasting else None
+            outcome = decide(classify(other), _TOLERANCE)[0].outcome if lasting else None
             closer = now - then.rms_distance >= worth
             suggestions.append(Suggestion(name, schedule, then.rms_distance, gain, outcome, averaging, closer))
     suggestions.sort(key=lambda one: one.rms_distance)
@@ -179,9 +184,11 @@ def _scale(long_run: LongRun) -> float:
 def _omitted(system: System, steps: int) -> Reason | None:
     """Return why the optimal schedule is not computed along with a diagnosis."""
     if system.is_continuous:
-        return Reason(ReasonCode.OPTIMUM_CONTINUOUS)
+        return _NO_OPTIMUM.reason(where="in continuous time")
     work = pass_work(system.model, steps)
-    return None if work <= OPTIMUM_WORK else Reason(ReasonCode.OPTIMUM_TOO_LARGE, {"agents": system.n, "steps": steps})
+    return (
+        None if work <= OPTIMUM_WORK else _NO_OPTIMUM.reason(where=f"here for {system.n:,} agents and {steps:,} steps")
+    )
 
 
 def _candidates(long_run: LongRun, steps: int) -> Iterator[tuple[Name, Schedule, int]]:
@@ -470,7 +477,7 @@ def _final_error(long_run: LongRun) -> float | None:
     walks = bool(opinions.random_walk) and (opinions.detached or not long_run.structure.anchored)
     if long_run.noise is NoiseEffect.SCATTERS or walks:
         return math.inf
-    limit = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
+    limit, _ = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
     if limit is not None and not math.isnan(limit.std):
         # What the limit leaves open may be in favour of the precision.
         away = math.hypot(limit.mean - long_run.model.consensus_value, limit.std)

@@ -1,4 +1,4 @@
-"""The one analysis of the long run: classification, limit law of each agent, consensus limit and departure from v.
+"""The one analysis of the long run: classification, limit law of each agent, consensus limit and its distance from v.
 
 Closed forms come first, which hold for networks of any size: one value for all agents of a component, or one for each
 closed class. What they do not cover is computed from limits of products of steps. Whatever its source, the result is
@@ -18,13 +18,13 @@ from peerpressure.model.statespace import System
 from peerpressure.model.step import Array
 from peerpressure.schedules import Constant
 from peerpressure.theory._class_limits import by_class
-from peerpressure.theory._classification import LongRun, classify, shares_of_even_times
-from peerpressure.theory._departure import Departure, resolve_departure
+from peerpressure.theory._classification import LongRun, classify
+from peerpressure.theory._consensus_limit import Distance, decide
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limit_operator import by_operator, operator_law
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
-from peerpressure.theory._regime import LATE_TIME, NoiseEffect, Regime
+from peerpressure.theory._regime import LATE_TIME, Regime
 from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
 from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit, has_single_closed_class
 
@@ -48,15 +48,15 @@ class Source(Enum):
 @final
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The long run of a model, with its consensus limit and the departure of that from v, where there is one.
+    """The long run of a model, with its consensus limit and the distance of that from v, where there is one.
 
-    ``decided``: the sizes of the departure have decided the outcome.
+    ``decided``: the sizes of the distance have decided the outcome.
     """
 
     long_run: LongRun
     source: Source
     limit: ConsensusLimit | None = None
-    departure: Departure | None = None
+    distance: Distance | None = None
     decided: bool = False
 
 
@@ -77,9 +77,9 @@ def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
         resolved = by_operator(long_run)
         if resolved is not None:
             return Analysis(resolved, Source.OPERATOR)
-    long_run, limit, departure = resolve_departure(long_run, tolerance)
+    long_run, limit, distance = decide(long_run, tolerance)
     decided, numbered = long_run.known is not None, _with_numbers(long_run, limit)
-    return Analysis(numbered, Source.COMPONENTS, limit or _coincidence(numbered), departure, decided)
+    return Analysis(numbered, Source.COMPONENTS, limit or _coincidence(numbered), distance, decided)
 
 
 def _coincidence(long_run: LongRun) -> ConsensusLimit | None:
@@ -102,6 +102,8 @@ def _with_numbers(long_run: LongRun, limit: ConsensusLimit | None) -> LongRun:
         std = math.inf if kind in (Kind.WALKS, Kind.DRIFTS) else limit.std
         return replace(long_run, known=common_law(law.kind.size, kind, limit.mean, std))
     if not common:
+        moving = Kind.CONVERGES not in law.kinds and long_run.structure.limit is NoiselessLimit.DISAGREEMENT
+        long_run = replace(long_run, fluctuation=fluctuation(long_run) if moving else None)
         law = _separate(long_run, law)
     return replace(long_run, known=law if _is_complete(law) else _filled(long_run, law))
 
@@ -119,9 +121,8 @@ def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     if long_run.structure.limit is not NoiselessLimit.DISAGREEMENT or not (long_run.regime is Regime.BOUNDED or random):
         return law
     means = stationary_states(long_run)
-    stationary = fluctuation(long_run) if Kind.CONVERGES not in law.kinds else None
-    if stationary is not None and stationary.agents is not None:
-        std = stationary.agents
+    if long_run.fluctuation is not None and long_run.fluctuation.agents is not None:
+        std = long_run.fluctuation.agents
     still, networks = law.kinds <= {Kind.CONVERGES, Kind.RANDOM_LIMIT}, long_run.structure.networks
     if means is None:
         # Networks that repeat move agents in a cycle, unless they all lead to the same means.
@@ -150,32 +151,11 @@ def _in_order(long_run: LongRun, states: Array) -> Array:
 def _cycle(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     """Return the law of agents who repeat a cycle, with its means where constant opinions determine them."""
     structure, networks = long_run.structure, long_run.structure.networks
-    if long_run.two_sided and long_run.regime.reaches_value and long_run.model.is_plain:
-        return _swapped(long_run, law)
     forgets = long_run.regime.reaches_value or structure.components[0].sources is not None
     if networks is None or networks.count == 1 or not (structure.constant_opinions and forgets):
         return law
     means = periodic_limit(long_run.model, networks)
     return law if means is None else replace(law, mean=_in_order(long_run, means))
-
-
-def _swapped(long_run: LongRun, law: LimitLaw) -> LimitLaw:
-    """Return the law of two sides that pressure weighs differently at even and at odd times.
-
-    The public opinions that one side has at even times are those of the other at odd ones. They are drawn to the
-    opinions of the two sides in proportion to their stubbornness, and to Σ 1/ρ_t over these times.
-    """
-    model, sides, shares = long_run.model, long_run.model.network.sides, shares_of_even_times(long_run.model.pressure)
-    driven = long_run.structure.limit is not NoiselessLimit.PERIODIC
-    if sides is None or driven or abs(shares[0] - shares[1]) > TOLERANCE:
-        return law
-    even = shares[-1]
-    # Those of side 0 at even times, and those of side 1.
-    weights = [model.s * np.where(sides == side, even, 1 - even) for side in (0, 1)]
-    first, second = (float(np.average(model.x0, weights=each)) for each in weights)
-    rows = [np.where(sides == 0, first, second), np.where(sides == 0, second, first)]
-    quiet = long_run.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES)
-    return replace(law, mean=np.stack(rows), std=np.zeros(model.n) if quiet else law.std)
 
 
 def _filled(long_run: LongRun, law: LimitLaw) -> LimitLaw:

@@ -150,9 +150,7 @@ def _oscillation(findings: Findings) -> str:
     if law.kinds != {Kind.PERIODIC}:
         return _periodic(findings)
     # Agents of one side and of one camp have the two values in turn; several components have values of their own.
-    turns = np.sort(law.camp * law.mean, axis=0)
-    common = len(turns) == 2 and np.ptp(turns, axis=1).max() <= 1e-6 * np.ptp(law.mean)
-    values = findings.ends(law.mean[:, 0].tolist(), " and ") if common else None
+    values = None if law.turns is None else findings.ends(law.mean[:, 0].tolist(), " and ")
     if values is None:
         return f"{sides}, and never agree{_within(findings)}."
     opposite = ", and their opposites in the second camp" * bool(np.any(law.camp != law.camp[0]))

@@ -24,9 +24,8 @@ from peerpressure.networks import Network
 from peerpressure.networks.chain import absorbed, closed_classes, double_cover, followed, leads_to, phases
 from peerpressure.networks.classes import camps
 from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._departure import resolve_departure
+from peerpressure.theory._consensus_limit import decide
 from peerpressure.theory._limit_law import Kind, LimitLaw, separate_law
-from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
 from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
 
@@ -96,12 +95,10 @@ def _class(
     return Component(agents, NoiselessLimit.UNKNOWN, periodic=periodic, camp=camp, period=period, neutral=neutral)
 
 
-def too_many_classes(network: Network) -> Reason | None:
-    """Return that the values of so many closed classes are not computed; None where they are."""
+def too_many_classes(network: Network) -> tuple[int, int] | None:
+    """Return the numbers of closed classes of several agents and of those that are computed, if it exceeds that."""
     several = sum(agents.size > 1 for agents in network.closed_classes)
-    if several <= MOST_CLASSES:
-        return None
-    return Reason(ReasonCode.TOO_MANY_CLASSES, {"classes": several, "most": MOST_CLASSES})
+    return (several, MOST_CLASSES) if several > MOST_CLASSES else None
 
 
 def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
@@ -151,7 +148,7 @@ def _with_value(part: Component, long_run: LongRun, tolerance: float) -> Compone
         std = _own_deviation(long_run, int(agents[0]))
         return None if std is None else _ending(part, float(model.x0[agents[0]]), std)
     alone = _class_model(model, part)
-    decided, limit, _ = resolve_departure(classify(long_run.system.with_model(alone)), tolerance)
+    decided, limit, _ = decide(classify(long_run.system.with_model(alone)), tolerance)
     if decided.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
         return _ending(part, None, math.nan, kappa=alone.kappa)
     agree = decided.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None

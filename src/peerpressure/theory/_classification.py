@@ -21,15 +21,17 @@ from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.networks.chain import phases
-from peerpressure.schedules import Constant, Formula, Growth, Schedule, Table
+from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.support.dates import whole_steps
-from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
+from peerpressure.theory._limit_law import Fluctuation, Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
     Regime,
     fades_out,
+    farthest,
     hidden_noise_vanishes,
+    later_sum,
     noise_effect,
     regime_of,
 )
@@ -107,7 +109,7 @@ class LongRun:
     Where ``camps`` are given, opinions are multiplied by the sign of the agent's camp, which makes all weights
     positive: ``model`` and ``system`` are the result. ``known`` is the limit law of each agent, where more is known
     than structure and regimes tell. ``classes`` are the closed classes of a static network, where there are several or
-    one is not balanced.
+    one is not balanced. ``fluctuation`` has the stationary deviations of agents who stay apart, where these are known.
     """
 
     system: System
@@ -121,6 +123,7 @@ class LongRun:
     camps: NDArray[np.int8] | None = None
     known: LimitLaw | None = None
     classes: tuple[Component, ...] = ()
+    fluctuation: Fluctuation | None = None
 
     @property
     def has_camps(self) -> bool:
@@ -359,13 +362,31 @@ class LongRun:
             walks = self.noise is NoiseEffect.WANDERS and bool(self.structure.opinions.random_walk)
             moving = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
             kind = moving if walks else Kind.RANDOM_LIMIT
-        known = common_law(n, kind, math.nan, 0.0 if self.noise is NoiseEffect.NONE else math.nan)
+        known = common_law(n, kind, math.nan, math.nan)
         kinds, std = known.kind.copy(), known.std.copy()
+        for part in self.structure.components:
+            std[part.agents] = self._deviation_of(part)
         for part in self.structure.components if self.regime is Regime.BOUNDED else ():
             if part.anchored:
                 # Noise that fades is forgotten where opinions that never move hold the value.
                 kinds[part.agents], std[part.agents] = Kind.CONVERGES, 0.0
         return replace(known, kind=kinds, std=std, mean=mean[None], group=group)
+
+    def _deviation_of(self, part: Component) -> float:
+        """Return the deviation of a component's value over the noise; nan where it has none, or it is not known."""
+        structure, noise, scale = self.structure, self.noise, self.model.noise.time_scale.growth.limit
+        alone = part.agents.size == 1
+        if noise is NoiseEffect.NONE:
+            return 0.0
+        if not (structure.constant_opinions and self.regime.reaches_value) or (alone and structure.keeps):
+            return math.nan
+        if noise is NoiseEffect.VANISHES:
+            # An agent without neighbours has nobody to average its noise with.
+            return math.nan if alone and scale != 0 else 0.0
+        if noise is not NoiseEffect.STAYS or scale is None or math.isinf(scale) or not (alone or part.omega):
+            return math.nan
+        w = np.ones(1) if part.omega is None else part.omega.influence[part.agents]
+        return float(np.linalg.norm(w * self.deviations[part.agents]) / w.sum()) * scale
 
     @property
     def _same_values(self) -> bool:
@@ -523,12 +544,12 @@ def classify(system: System) -> LongRun:
             for part in structure.components
         )
         structure = replace(structure, components=agreed)
-    parity = _even_odd_weights_equal(model, regime, structure)
-    if parity is not True:
-        # Each side then has a limit of its own, which alternates with the other's.
-        limit = NoiselessLimit.UNKNOWN if parity is None else NoiselessLimit.PERIODIC
-        parts = tuple(replace(component, limit=limit, value=None) for component in structure.components)
+    if not _even_odd_weights_equal(model, regime, structure):
+        # Each side may have a limit of its own, which alternates with the other's.
+        parts = tuple(replace(part, limit=NoiselessLimit.UNKNOWN, value=None) for part in structure.components)
         structure = replace(structure, components=parts)
+    if remembers:
+        structure = _without_lost_swings(model, structure)
     return LongRun(
         system=system,
         model=model,
@@ -628,16 +649,31 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
 # Steps, and windows of them, over which pressures at even and odd times are compared.
 WINDOW = 20_000
 WINDOWS = (10**5, 10**6)
+# Powers of e by which a swing fades before it is too small to be told from rounding.
+MOST_FADING = 14.0
 
 
-def shares_of_even_times(pressure: Schedule) -> list[float]:
-    """Return the shares that even times have in Σ 1/ρ_t, over windows of late times."""
-    sums = [pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS]
-    return [float(even / (even + odd)) for even, odd in sums]
+def _without_lost_swings(model: Model, structure: Structure) -> Structure:
+    """Return the structure without swings that fade nearly to 0, as where Σ 1/ρ_t converges only just.
+
+    The difference between two sides loses the share κ/ρ_t at least in every step. What noise adds to it later is not
+    followed. Where there is one common value of constant opinions, its phases tell what is left.
+    """
+    if len(structure.components) == 1 and structure.constant_opinions:
+        return structure
+    fading, parts = None, list(structure.components)
+    for number, part in enumerate(parts):
+        if part.limit is not NoiselessLimit.PERIODIC:
+            continue
+        fading = later_sum(model.pressure.reciprocal, 0.5, farthest(model)) if fading is None else fading
+        if (model.kappa if part.omega is None else part.omega.kappa) * fading > MOST_FADING:
+            quiet, agree = model.noise.is_zero, NoiselessLimit.CONSENSUS
+            parts[number] = replace(part, limit=agree if quiet else NoiselessLimit.UNKNOWN, periodic=False)
+    return replace(structure, components=tuple(parts))
 
 
-def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) -> bool | None:
-    """Whether Σ 1/ρ_t over even and over odd times grow alike, where that matters; None if it is not clear.
+def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) -> bool:
+    """Whether Σ 1/ρ_t over even and over odd times are known to grow alike, or that does not matter.
 
     On a bipartite network the opinions of one side enter a class of public opinions at even times only, and those of
     the other side at odd times. Pressure that depends on the parity of t weights the two sides differently in the two
@@ -650,15 +686,15 @@ def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) 
     sides, weights = model.network.sides, model.s / model.s.max()
     # On networks that repeat, pressure may weight their steps differently, which is not analysed.
     if not model.is_plain or sides is None:
-        return None
+        return False
     means = [np.average(model.x0[part], weights=weights[part]) for part in (sides == 0, sides == 1)]
     # Frozen noise shifts the means, too.
     shifted = not model.noise.is_zero and model.noise.autocorrelation == 1 and not fades_out(model.noise.time_scale)
     rounding = 1e-13 * float(np.abs(model.x0).max())
     if abs(means[0] - means[1]) <= EQUAL_RTOL * float(np.ptp(model.x0)) + rounding and not shifted:
         return True
-    off = [abs(even / (1 - even) - 1) for even in shares_of_even_times(model.pressure)]
-    return True if max(off) < 1e-3 else False if min(off) > 1e-2 else None
+    sums = [model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS]
+    return all(abs(even / odd - 1) < 1e-3 for even, odd in sums)
 
 
 def steady_sums(model: Model) -> tuple[bool, bool]:

@@ -26,7 +26,7 @@ from peerpressure.sde import SDE
 from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
-from peerpressure.theory._regime import FARTHEST, LATE_TIME, Regime, farthest
+from peerpressure.theory._regime import FARTHEST, LATE_TIME, Regime, farthest, later_sum
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 # Steps that are summed one by one; beyond, sums over steps are integrals over log t on so many intervals, fewer where
@@ -110,23 +110,20 @@ def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]
 
 def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Conserved:
     """Return the sum that is conserved at the pressure and the rate of step t."""
-    from scipy.integrate import simpson
-
     model, adaptation = long_run.model, long_run.model.adaptation
     assert adaptation is not None
     factors = adaptation.adaptation_weights(model.n)
     # Agents outside of the class have influence 0, and may have adaptation weight 0 as well.
     slowness = np.divide(omega.influence, factors, out=np.zeros(model.n), where=omega.influence > 0)
 
-    # Starting at t + ½ makes integrals over log t a midpoint rule for sums over the steps t + 1, t + 2, …
-    log_t = np.linspace(math.log(t + 0.5), farthest(model), INTERVALS + 1)
-    times = np.exp(log_t)
-    with np.errstate(all="ignore"):
-        own = float(slowness.sum()) / adaptation.rate.pressure(times)
-        rho = model.pressure.pressure(times)
-        # The weight of m; 1/(ρ + own) is the weight of the noise of a later step.
-        share = np.where(np.isfinite(own), rho / (rho + own), 0.0)
+    def weights_of(times: Array) -> tuple[Array, Array]:
+        """Return the weight of m, and that of the noise of a later step."""
+        own, rho = float(slowness.sum()) / adaptation.rate.pressure(times), model.pressure.pressure(times)
         size = model.noise.time_scale.pressure(times) / (rho + own)
+        return np.where(np.isfinite(own), rho / (rho + own), 0.0), size
+
+    with np.errstate(all="ignore"):
+        share, _ = weights_of(np.exp(np.linspace(math.log(t + 0.5), farthest(model), INTERVALS + 1)))
     change = float(np.abs(np.diff(share)).sum())
     now = float(share[0])
     public, hidden = now * omega.probability[0], (1 - now) * slowness / slowness.sum()
@@ -134,7 +131,8 @@ def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Cons
     if model.noise.is_zero:
         return Conserved(weights, None, np.zeros(1), change, change)
     # One that diverges comes out large, where the standard deviation is ∞ in any case.
-    once, twice = (float(simpson(size**power * times, x=log_t)) for power in (1, 2))
+    once = later_sum(lambda times: weights_of(times)[1], t, farthest(model))
+    twice = later_sum(lambda times: weights_of(times)[1] ** 2, t, farthest(model))
     if long_run.phi == 1:
         return Conserved(weights, once * (omega.influence * long_run.deviations)[None], np.zeros(1), change, change)
     sigma = omega.noise(long_run.deviations, long_run.phi) * omega.kappa

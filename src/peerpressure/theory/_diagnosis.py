@@ -16,8 +16,8 @@ from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._forecast import Forecast, forecast, is_exact, is_uncertain
 from peerpressure.theory._forgetting import retention
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._outcome_reasons import chance_of, explain
 from peerpressure.theory._rates import rate_of
+from peerpressure.theory._reason_table import chance_of, explain
 from peerpressure.theory._structure import EQUAL_RTOL, has_single_closed_class
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 from peerpressure.theory.propagation import step_count
@@ -123,7 +123,6 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
         forecast=later,
         advice=recommended,
         consensus_limit=limit,
-        departure=analysis.departure,
         hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
         step=long_run.system.step if long_run.system.is_continuous else None,

@@ -7,12 +7,10 @@ import textwrap
 from typing import TypeAlias
 
 from peerpressure.schedules import Linear, Table
-from peerpressure.support.text import rounded, shown_digit, with_deviation
-from peerpressure.theory._advice import Advice, Suggestion
-from peerpressure.theory._departure import Departure
+from peerpressure.support.text import with_deviation
+from peerpressure.theory._advice import NOT_TRIED, Advice, Suggestion
 from peerpressure.theory._forecast import Forecast, Settling
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._reasons import ReasonCode
 
 WIDTH = 88
 # Share of the steps up to which agents who are close in the last ones are not said to be so from then on.
@@ -36,25 +34,10 @@ def limit_text(limit: ConsensusLimit) -> str:
     if not math.isfinite(limit.std):
         variance = "unbounded variance" if math.isinf(limit.std) else "a variance that does not vanish"
         return f"{limit.mean:.6g} on average, with {variance}"
-    values = [(limit.mean, limit.std)]
-    if limit.phases is not None:
-        values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
-    digit = shown_digit([mean for mean, _ in values], limit.residual)
-    if len(values) > 1:
-        text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
-    else:
-        text = with_deviation(*values[0], limit.residual)
-    turns = ""
-    if limit.phases is not None:
-        turns = ", alternating" + (", and the opposite in the second camp" if limit.phases.camp is not None else "")
-    return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
-
-
-def departure_text(departure: Departure) -> str:
-    """Return how far a limit is from v, in the sizes that are resolved."""
-    named = [("bias", departure.bias), ("standard deviation", departure.std), ("swing", departure.swing)]
-    sizes = [f"{name} {size:.2g}" if size > departure.resolution else f"{name} 0" for name, size in named]
-    return ", ".join(sizes) + f", resolved to {departure.resolution:.1g}"
+    if math.isinf(limit.residual):
+        return f"{limit.mean:.6g}, of unknown error"
+    text = with_deviation(limit.mean, limit.std, limit.residual)
+    return text + (f", error about {limit.residual:.1g}" if limit.residual else "")
 
 
 def forecast_rows(forecast: Forecast, step: float | None) -> Rows:
@@ -155,7 +138,7 @@ def advice_rows(advice: Advice) -> Rows:
 
 def not_tried(advice: Advice) -> bool:
     """Return whether no schedule was looked for, because the network is too large."""
-    return advice.omitted is not None and advice.omitted.code is ReasonCode.SCHEDULES_TOO_LARGE
+    return advice.omitted is not None and advice.omitted.code == NOT_TRIED.code
 
 
 _ADVISED = {

@@ -20,13 +20,14 @@ from peerpressure.simulation import simulate
 from peerpressure.support.immutable import one_line, read_only
 from peerpressure.support.parameters import Parameter
 from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
-from peerpressure.theory._reasons import Reason, ReasonCode
+from peerpressure.theory._reasons import Reason, ReasonRow
 from peerpressure.theory.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 
 # Settling times: the steps from which on agents are close to each other, and to v.
 
 # Tolerance as a share of the range of opinions, to one digit.
 SHARE = 0.05
+_OMITTED: ReasonRow[None] = ReasonRow("settling_omitted", "Not known: {why}.")
 
 
 @final
@@ -324,11 +325,11 @@ def _settling_watch(model: System, steps: int, tolerance: float | None) -> Settl
     noisy = is_random(model)
     distance = usual_tolerance(model) if tolerance is None else float(tolerance)
     if distance is None:
-        return Reason(ReasonCode.SETTLING_NO_RANGE)
+        return _OMITTED.reason(why="all opinions are equal, and no distance is given as a tolerance")
     # In continuous time each number is interpolated at each step.
     work = 10.0 * steps * model.n if model.is_continuous else 0.0
     if work > MOST_WORK:
-        return Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": model.n, "steps": steps})
+        return _OMITTED.reason(why=f"of {model.n:,} agents over {steps:,} steps only the last is computed")
     bounded = noisy and (not is_exact(model, steps) or work * model.n > MOST_WORK)
     return SettlingWatch(model, distance, is_bound=bounded)
 

@@ -138,6 +138,13 @@ class LimitLaw:
         return np.asarray(self.mean[t % len(self.mean)])
 
     @property
+    def turns(self) -> tuple[float, float] | None:
+        """The two values that two sides exchange, that of side 0 at even times first; None where there are more."""
+        values = self.camp * self.mean
+        alike = len(values) == 2 and np.ptp(np.sort(values, axis=0), axis=1).max() <= 1e-6 * np.ptp(values)
+        return (float(values[0, 0]), float(values[1, 0])) if alike else None
+
+    @property
     def average(self) -> Array:
         """The mean of each agent over the phases, shape (agents,)."""
         return np.asarray(self.mean.mean(axis=0))
@@ -160,6 +167,16 @@ class LimitLaw:
             "groups": int(np.unique(self.group).size),
             **{name: float(value) if np.isfinite(value) else None for name, value in ends.items()},
         }
+
+
+@final
+@read_only
+@dataclass(frozen=True, eq=False)
+class Fluctuation:
+    """Stationary standard deviations: of the consensus mode and, up to 600 agents, of each agent."""
+
+    mode: float
+    agents: Array | None
 
 
 def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[Any] | None = None) -> LimitLaw:

@@ -34,11 +34,11 @@ from scipy.sparse import csr_array
 
 from peerpressure.model.step import Array
 from peerpressure.networks.chain import closed_classes, double_cover, phases
+from peerpressure.schedules import Schedule
 from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._limit_law import Kind, LimitLaw
-from peerpressure.theory._reasons import ReasonCode
-from peerpressure.theory._regime import Regime, farthest, noise_sum_diverges
+from peerpressure.theory._regime import Regime, farthest, later_sum, noise_sum_diverges
 from peerpressure.theory._step_law import RandomStep, RandomSteps, step_laws
 
 # Steps that are followed exactly, fewer where they take longer: in continuous time, and where networks are many.
@@ -121,13 +121,10 @@ def _kernel(matrix: Array) -> tuple[Array, Array] | None:
 @final
 @dataclass(frozen=True, eq=False)
 class PressureClock:
-    """Sums of 1/ρ and of its square over steps to come.
+    """Sums of 1/ρ and of its square over steps to come; ``limit`` is ρ_∞ where pressure is bounded, else None."""
 
-    ``reciprocal`` has 1/ρ at the times e^``log_t``; ``limit`` is ρ_∞ where pressure is bounded, and None elsewhere.
-    """
-
-    log_t: Array
-    reciprocal: Array
+    pressure: Schedule
+    farthest: float
     limit: float | None
     diverges: bool
     squares_diverge: bool
@@ -138,9 +135,7 @@ class PressureClock:
             return 0.0
         if self.squares_diverge if power == 2 else self.diverges:
             return math.inf
-        after = self.log_t >= math.log(step + 0.5)
-        values = self.reciprocal[after] ** power * np.exp(self.log_t[after])
-        return float(np.trapezoid(values, self.log_t[after]))
+        return later_sum(lambda times: self.pressure.reciprocal(times) ** power, step, self.farthest)
 
 
 @final
@@ -266,42 +261,41 @@ def operator_law(long_run: LongRun) -> LimitLaw | None:
     return None if laws is None else limit_law(laws, _limits(long_run))
 
 
-def obstacle(long_run: LongRun) -> ReasonCode | None:
-    """Return why the limit of products of steps is not known, or not computed; None if it is."""
+def obstacle(long_run: LongRun) -> str | None:
+    """Return why the limit of products of steps is not known, in a word; None if it is."""
     model, temporal = long_run.model, long_run.model.temporal_network
     reason = _schedule_without_limit(long_run)
     if reason is not None:
         return reason
     if model.activation is not None and not model.activation.is_random:
-        return ReasonCode.ACTIVATION_NOT_COVERED
+        return "updates"
     law = None if temporal is None else temporal.law
     if law is not None and (law.memory or law.pairs is None or (law.chances is None and law.presence is None)):
-        return ReasonCode.UNKNOWN_LAW
+        return "process"
     many = model.n > MOST_STATES // 3 or (temporal is not None and (temporal.period or 1) > LONGEST_BLOCK)
-    return ReasonCode.TOO_LARGE if many else None
+    return "size" if many else None
 
 
-def _schedule_without_limit(long_run: LongRun) -> ReasonCode | None:
+def _schedule_without_limit(long_run: LongRun) -> str | None:
     growth, noise, adaptation = long_run.growth, long_run.model.noise, long_run.model.adaptation
     if long_run.regime is Regime.UNKNOWN:
-        return ReasonCode.UNKNOWN_GROWTH
+        return "growth"
     scale = None if noise.is_zero else noise.time_scale.growth
     if scale is not None and (scale.limit is None or not math.isfinite(scale.limit)):
-        return ReasonCode.UNKNOWN_NOISE if scale.bounded is None else ReasonCode.NOISE_WITHOUT_LIMIT
+        return "noise" if scale.bounded is None else "noise limit"
     rate = None if adaptation is None else adaptation.rate.growth.limit
     if adaptation is not None and not rate:
-        return ReasonCode.UNKNOWN_ADAPTATION if rate is None else ReasonCode.TWO_CLOCKS
+        return "adaptation" if rate is None else "two clocks"
     lost = growth.limit is None or not growth.is_regular or (growth.limit == 0 and adaptation is not None)
-    return ReasonCode.PRESSURE_WITHOUT_LIMIT if lost else None
+    return "pressure limit" if lost else None
 
 
 def _limits(long_run: LongRun) -> ScheduleLimits:
     model, growth, noise = long_run.model, long_run.growth, long_run.model.noise
-    log_t = np.linspace(0.0, farthest(model), 20_001)
     limit = growth.limit if growth.bounded else None
     clock = PressureClock(
-        log_t,
-        model.pressure.reciprocal(np.exp(log_t)),
+        model.pressure,
+        farthest(model),
         limit,
         bool(growth.reciprocal_sum_diverges),
         growth.square_sum_diverges is not False,

@@ -24,17 +24,19 @@ from peerpressure.sde import SDE
 from peerpressure.sde.moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
 from peerpressure.simulation.trajectory import State
-from peerpressure.support.immutable import one_line, read_only
+from peerpressure.support.immutable import one_line
 from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
+from peerpressure.theory._limit_law import Kind, LimitLaw, separate_law
 from peerpressure.theory._rates import mode_noise, rate_of
 from peerpressure.theory._regime import (
     NoiseEffect,
     Regime,
     fades_out,
     farthest,
+    later_sum,
     noise_adds_up,
     noise_outgrows_averaging,
 )
@@ -47,9 +49,8 @@ MOST_WORK = 1e9
 PER_STEP = 1e5
 PER_ENGINE_STEP = 4e3
 PER_TIME = 5e4
-# Multiplications, about two seconds', after which the law of a random limit is extrapolated, and the time up to which.
+# Multiplications, about two seconds', after which the law of a random limit is extrapolated.
 CHANCE_WORK = 2e9
-FARTHEST_TIME = 1e18
 # Factor by which growing noise may exceed, in the terms that are left out, what it is now.
 GROWTH_FACTOR = 3.0
 # The modes m and δ make the values m + δ and m − δ of the two sides.
@@ -63,66 +64,30 @@ ROUNDING = 1e-12
 
 
 @final
-@read_only
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """The two values that the sides of a bipartite network exchange forever.
+    """The two values that the sides of a bipartite network exchange: side 0 has the first at even times.
 
-    Public opinions of side 0 have the first value at even times and the second at odd ones, those of side 1 the other
-    way round. Where weights are negative, the values are those of the first camp, and the second has their opposites.
-
-    Attributes
-    ----------
-    mean : array of shape (2,)
-        Mean of the two values.
-    covariance : array of shape (2, 2)
-        Their covariance over the noise.
-    side : array of int, shape (agents,)
-        Side of each agent, 0 or 1.
-    camp : array of int, shape (agents,), optional
-        Camp of each agent, 1 or −1, where weights are negative.
-
-    See Also
-    --------
-    ConsensusLimit : Has them where the limit is periodic.
-
-    Examples
-    --------
-    >>> from peerpressure import Model, Power, diagnose
-    >>> from peerpressure.networks import k2
-    >>> phases = diagnose(Model(k2(), hidden=[0.0, 1.0], pressure=Power(2))).consensus_limit.phases
-    >>> phases.at(1000)[0].round(4), phases.at(1001)[0].round(4)
-    (array([0.4556, 0.5444]), array([0.5444, 0.4556]))
+    ``mean`` (2,) and ``covariance`` (2, 2) are over the noise; ``side`` is that of each agent, 0 or 1.
     """
 
     mean: Array
     covariance: Array
     side: NDArray[np.int8]
-    camp: NDArray[np.int8] | None = None
 
     @property
-    def std(self) -> Array:
-        """The standard deviations of the two values."""
-        return np.sqrt(np.diag(self.covariance))
+    def swing(self) -> float:
+        """The root mean square of the difference of the two values."""
+        contrast = np.array([1.0, -1.0])
+        # Rounding may leave a negative variance.
+        return math.hypot(contrast @ self.mean, math.sqrt(max(0.0, contrast @ self.covariance @ contrast)))
 
-    def at(self, t: int) -> tuple[Array, Array]:
-        """Return mean and standard deviation of each agent at a late time t.
-
-        Parameters
-        ----------
-        t : int
-            A step so late that the limit is reached.
-
-        Returns
-        -------
-        mean : array of shape (agents,)
-            Mean of each agent's public opinion.
-        std : array of shape (agents,)
-            Its standard deviation over the noise.
-        """
-        which = (self.side + t % 2) % 2
-        mean = self.mean[which]
-        return mean if self.camp is None else self.camp * mean, self.std[which]
+    @property
+    def law(self) -> LimitLaw:
+        """The law of agents who exchange the two values."""
+        std = math.sqrt(max(0.0, float(np.trace(self.covariance)) / 2))
+        law = separate_law(Kind.PERIODIC, self.side.size)
+        return replace(law, mean=self.mean[np.stack([self.side, 1 - self.side])], std=np.full(self.side.size, std))
 
 
 @final
@@ -145,8 +110,6 @@ class ConsensusLimit:
         Time up to which the law was computed.
     residual : float, default 0.0
         Estimate of the error that the extrapolation leaves.
-    phases : Phases, optional
-        The two values of a periodic limit, whose average over a period is the common value.
 
     See Also
     --------
@@ -165,35 +128,28 @@ class ConsensusLimit:
     std: float
     horizon: float = 0
     residual: float = 0.0
-    phases: Phases | None = None
 
     def __str__(self) -> str:
-        if self.phases is not None:
-            values = zip(self.phases.mean, self.phases.std, strict=True)
-            return " and ".join(_plus_minus(mean, std) for mean, std in values)
-        return _plus_minus(self.mean, self.std)
+        error = " ± unknown" if math.isnan(self.std) else f" ± {self.std:.2g}" if 0 < self.std < math.inf else ""
+        return f"{self.mean:.4g}{error}"
 
 
-def _plus_minus(mean: float, std: float) -> str:
-    return f"{mean:.4g}" + (" ± unknown" if math.isnan(std) else f" ± {std:.2g}" if 0 < std < math.inf else "")
-
-
-def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
-    """Return the consensus limit of a model that is classified; None where there is none or it is not known."""
+def limit_of(long_run: LongRun, *, tolerance: float) -> tuple[ConsensusLimit | None, Phases | None]:
+    """Return the consensus limit of a model that is classified, and the phases of it, as far as there are any."""
     structure = long_run.structure
     if long_run.settled or (long_run.balanced and structure.constant_opinions):
-        return ConsensusLimit(long_run.model.consensus_value, 0.0)
+        return ConsensusLimit(long_run.model.consensus_value, 0.0), None
     if long_run.outcome is Outcome.UNKNOWN or long_run.noise is NoiseEffect.SCATTERS or len(structure.components) != 1:
-        return None
+        return None, None
     component = structure.components[0]
     if structure.law is not None:
         # The limit on a random network depends on which edges are present, unless an opinion fixes it.
-        return _closed_form(long_run, component)
+        return _closed_form(long_run, component), None
     if long_run.lazy and long_run.regime is Regime.FAST:
-        return random_limit(long_run.model)
+        return random_limit(long_run.model), None
     alternates = component.limit is NoiselessLimit.PERIODIC and has_two_phases(long_run)
     if not (component.limit is NoiselessLimit.CONSENSUS or alternates) or noise_blocks_limit(long_run):
-        return None
+        return None, None
     return component_limit(long_run, component, tolerance=tolerance)
 
 
@@ -210,14 +166,14 @@ def random_limit(model: Model) -> ConsensusLimit | None:
         return None
     moments = forward_moments(model, np.array([horizon]))
     mean, P = moments.mean[-1], moments.covariance
-    late = np.geomspace(horizon, min(FARTHEST_TIME, math.exp(farthest(model))), 4096)
-    reciprocal = model.pressure.reciprocal(late)
-    left, m = kappa * float(np.trapezoid(reciprocal, late)), float(w @ mean)
+    last = farthest(model)
+    left, m = kappa * later_sum(model.pressure.reciprocal, horizon, last), float(w @ mean)
     variance = max(float(w @ P @ w), 0.0)
     spread = math.sqrt(float(np.mean((mean - m) ** 2)) + max(float(np.trace(P)) / n - float(np.mean(P @ w)), 0.0))
     later = mode_noise(model) * kappa * float(model.noise.scale(horizon)) if not model.noise.is_zero else 0.0
     power = 1 if model.noise.autocorrelation == 1 else 2
-    noise = (later**power * float(np.trapezoid(reciprocal**power, late))) ** (1 / power)
+    added = later_sum(lambda times: model.pressure.reciprocal(times) ** power, horizon, last)
+    noise = (later**power * added) ** (1 / power)
     residual, shrink = math.sqrt(horizon) * spread + noise, math.exp(-left)
     return ConsensusLimit(v + (m - v) * shrink, math.sqrt(variance) * shrink, horizon, residual)
 
@@ -242,9 +198,12 @@ def noise_blocks_limit(long_run: LongRun) -> bool:
     )
 
 
-def component_limit(long_run: LongRun, component: Component, *, tolerance: float) -> ConsensusLimit:
-    """Return the limit of one component that agrees, or exchanges two values."""
-    return _closed_form(long_run, component) or _followed(long_run, component, tolerance)
+def component_limit(
+    long_run: LongRun, component: Component, *, tolerance: float
+) -> tuple[ConsensusLimit, Phases | None]:
+    """Return the limit of one component that agrees, or exchanges two values, and these."""
+    known = _closed_form(long_run, component)
+    return _followed(long_run, component, tolerance) if known is None else (known, None)
 
 
 def with_component_values(long_run: LongRun, *, limit: int, tolerance: float) -> LongRun:
@@ -257,8 +216,8 @@ def with_component_values(long_run: LongRun, *, limit: int, tolerance: float) ->
     quiet = _without_noise(long_run)
     for number, component in enumerate(components[:limit]):
         if component.value is None:
-            value = component_limit(quiet, component, tolerance=tolerance).mean
-            components[number] = replace(component, value=value)
+            value, _ = component_limit(quiet, component, tolerance=tolerance)
+            components[number] = replace(component, value=value.mean)
     return replace(long_run, structure=replace(structure, components=tuple(components)))
 
 
@@ -307,7 +266,7 @@ class _Sum:
     order: float
 
 
-def _followed(long_run: LongRun, component: Component, tolerance: float) -> ConsensusLimit:
+def _followed(long_run: LongRun, component: Component, tolerance: float) -> tuple[ConsensusLimit, Phases | None]:
     """Follow the conserved sums over horizons that double, and extrapolate their means and covariances."""
     opinions = np.concatenate([long_run.model.x0, long_run.model.start_state])
     # Opinions may all be equal, in which case noise sets the scale.
@@ -326,7 +285,13 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
         laws = _covariances(long_run, component, {T: sums[T] for T in horizons[:with_noise]})
         flat, last, error = _extrapolated(laws, enough, _distance_of_deviations)
         covariance, horizon, residual = flat.reshape(count, count), max(horizon, last), max(residual, error)
-    return _result(long_run, mean, covariance, horizon, residual, std)
+    if std is None:
+        std = math.sqrt(max(covariance[0, 0], 0.0))
+    phases, networks = None, long_run.structure.networks
+    if count == 2:
+        assert networks is not None
+        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8))
+    return ConsensusLimit(float(mean[0]), std, horizon, residual), phases
 
 
 def _unsettled_deviation(long_run: LongRun) -> float | None:
@@ -517,15 +482,3 @@ def _horizons(long_run: LongRun) -> tuple[list[float], int]:
         first = max(networks.count * math.ceil(early / networks.count), networks.begin)
     count, noisy = (max(1, 1 + int(math.log2(max(limit / first, 1)))) for limit in (longest_mean, longest))
     return [first * 2**k for k in range(count)], min(count, noisy)
-
-
-def _result(
-    long_run: LongRun, mean: Array, covariance: Array, horizon: float, residual: float, unsettled: float | None
-) -> ConsensusLimit:
-    std = math.sqrt(max(covariance[0, 0], 0.0)) if unsettled is None else unsettled
-    phases = None
-    if mean.size == 2:
-        networks = long_run.structure.networks
-        assert networks is not None
-        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8), long_run.camps)
-    return ConsensusLimit(float(mean[0]), std, horizon, residual, phases)

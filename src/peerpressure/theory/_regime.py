@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Laplace, Rademacher, StudentT, Uniform
 from peerpressure.schedules import Formula, Growth, Linear, Logarithmic, Schedule, growth_of_ratio
 from peerpressure.schedules.envelopes import Envelope, UndecidedError, decided
@@ -25,12 +26,24 @@ LATE_TIME = 1_000_000
 # log t of the farthest time: e^690 ≈ 1e299 still leaves room for factors below the largest double, 1.8e308. Formulas
 # that count steps are read as far as doubles have a fraction to spare.
 FARTHEST, FARTHEST_COUNT = 690.0, math.log(2.0**50)
+# Nodes of sums over later steps, as integrals over log t.
+NODES = 20_001
 
 
 def farthest(model: Model) -> float:
     """Return log t of the farthest time at which all schedules of a model can be read."""
     rates = [] if model.adaptation is None else [model.adaptation.rate]
     return min(map(farthest_reading, (model.pressure, model.noise.time_scale, *rates)))
+
+
+def later_sum(rate: Callable[[Array], Array], step: float, last: float) -> float:
+    """Return the sum of a rate over the steps after one, from an integral over log t up to ``last``."""
+    log_t = np.linspace(math.log(step + 0.5), last, NODES)
+    times = np.exp(log_t)
+    with np.errstate(all="ignore"):
+        values = rate(times) * times
+    total = values[0] + values[-1] + 4 * values[1:-1:2].sum() + 2 * values[2:-1:2].sum()
+    return float(total * (log_t[1] - log_t[0]) / 3)
 
 
 def farthest_reading(schedule: Schedule) -> float:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,10 +26,10 @@ from peerpressure.model.statespace import discrete_model
 from peerpressure.model.step import Array
 from peerpressure.networks import NetworkLaw, complete
 from peerpressure.networks.limits import limit_state
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import check_cancelled
 from peerpressure.support.resources import one_thread
 from peerpressure.theory._classification import LongRun
+from peerpressure.theory._limit_law import Fluctuation
 from peerpressure.theory._regime import LATE_TIME, Regime
 from peerpressure.theory.propagation import whole_times
 
@@ -383,16 +382,6 @@ MOST_AGENTS = 600
 MOST_WORK = 3e8
 # Share of the variance that the series may leave out.
 NEGLIGIBLE = 1e-12
-
-
-@final
-@read_only
-@dataclass(frozen=True, eq=False)
-class Fluctuation:
-    """Stationary standard deviations: of the consensus mode and, up to 600 agents, of each agent."""
-
-    mode: float
-    agents: Array | None
 
 
 def fluctuation(long_run: LongRun) -> Fluctuation | None:

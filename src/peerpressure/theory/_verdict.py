@@ -17,12 +17,10 @@ from peerpressure.support.text import html_table
 from peerpressure.theory._advice import Advice
 from peerpressure.theory._answer import Findings, outlook, sentence
 from peerpressure.theory._classification import Outcome
-from peerpressure.theory._departure import Departure
 from peerpressure.theory._explanation import (
     WIDTH,
     Rows,
     advice_rows,
-    departure_text,
     forecast_rows,
     legend,
     limit_text,
@@ -35,7 +33,7 @@ from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import LimitLaw
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import Law, Rate
-from peerpressure.theory._reasons import Reason, ReasonCode, json_number, paragraph
+from peerpressure.theory._reasons import Reason, json_number, paragraph
 from peerpressure.theory._structure import Component
 from peerpressure.theory.propagation import LARGEST_COVARIANCE
 
@@ -197,8 +195,6 @@ class Verdict:
         Which schedules would bring them closer to v by then.
     consensus_limit : ConsensusLimit, optional
         The limit where all agents agree, or exchange two values.
-    departure : Departure, optional
-        How far that limit is from consensus on v: bias, standard deviation and swing, which decide the outcome.
     hidden : HiddenOutcome, optional
         The long-run behaviour of hidden opinions that adapt.
     connectivity : Connectivity, optional
@@ -239,7 +235,6 @@ class Verdict:
     forecast: Forecast | None = None
     advice: Advice | None = None
     consensus_limit: ConsensusLimit | None = None
-    departure: Departure | None = None
     hidden: HiddenOutcome | None = None
     connectivity: Connectivity | None = None
     step: float | None = None
@@ -265,10 +260,7 @@ class Verdict:
     @property
     def convergence(self) -> str | None:
         """How noisy agents converge to v, "almost surely" or at least "in mean square"; None where they do not."""
-        codes = {reason.code for reason in self.reasons}
-        if ReasonCode.ALMOST_SURELY in codes:
-            return "almost surely"
-        return "in mean square" if codes & {ReasonCode.MEAN_SQUARE_ONLY, ReasonCode.MEAN_SQUARE} else None
+        return next((str(reason.values["mode"]) for reason in self.reasons if reason.code == "convergence"), None)
 
     @property
     def heading(self) -> str:
@@ -502,7 +494,6 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "forecast": None if forecast is None else _plain_forecast(forecast),
         "advice": None if advice is None else _plain_advice(advice),
         "consensus_limit": None if limit is None else _plain_limit(limit),
-        "departure": None if verdict.departure is None else _plain_departure(verdict.departure),
         "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
         "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
         "law": verdict.law.to_dict(),
@@ -526,15 +517,7 @@ def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
 
 
 def _plain_limit(limit: ConsensusLimit) -> dict[str, Any]:
-    plain = {"mean": limit.mean, "std": json_number(limit.std), "horizon": limit.horizon, "residual": limit.residual}
-    phases = limit.phases
-    return plain | {
-        "phases": None if phases is None else {"mean": phases.mean.tolist(), "std": phases.std.tolist()},
-    }
-
-
-def _plain_departure(departure: Departure) -> dict[str, Any]:
-    return {name: json_number(value) for name, value in asdict(departure).items()}
+    return {name: json_number(value) for name, value in asdict(limit).items()}
 
 
 def _plain_advice(advice: Advice) -> dict[str, Any]:
@@ -572,8 +555,6 @@ def _facts(verdict: Verdict) -> Rows:
     limit = verdict.consensus_limit
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
         table.append(("consensus limit", limit_text(limit)))
-        if verdict.departure is not None and math.isfinite(limit.std):
-            table.append(("distance to v", departure_text(verdict.departure)))
     if verdict.hidden is not None:
         table += _hidden_rows(verdict.hidden)
     if verdict.connectivity is not None:

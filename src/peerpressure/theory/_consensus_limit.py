@@ -1,10 +1,7 @@
-"""The consensus limit and its departure from v: the sizes that decide the outcome.
+"""The consensus limit, and how far it is from v: the sizes that decide the outcome.
 
 Where Σ 1/ρ_t converges, the classification cannot tell whether the limit is v or whether two sides differ: that takes
 numbers. Values below the numerical resolution are treated as 0.
-
-The difference δ between the two sides of a bipartite network changes its sign in every step and loses the share κ/ρ_t
-at least. Where Σ 1/ρ_t converges only just, as for t^1.01, what is left of it in the end is too small to be seen.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, require_synchronous
@@ -26,22 +22,13 @@ from peerpressure.support.immutable import read_only
 from peerpressure.support.parameters import Parameter
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
-from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit, limit_of, noise_blocks_limit
-from peerpressure.theory._recurrence import AbsoluteProbability
-from peerpressure.theory._regime import NoiseEffect, Regime, farthest
-from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
-from peerpressure.theory.propagation import adjoint_moments
+from peerpressure.theory._limits import ConsensusLimit, Phases, limit_of, noise_blocks_limit
+from peerpressure.theory._regime import NoiseEffect
+from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Steps that are followed exactly, and products that they may take in all.
-FOLLOWED = 2_048
-MOST_WORK = 1e9
-# Periodic components that are looked at, each of which takes a limit of its own.
-MOST_COMPONENTS = 16
-# Nodes of the quadrature over log t.
-NODES = 20_001
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13
 # Multiple of the resolution, itself an estimate, from which a size is taken as it is.
@@ -52,31 +39,10 @@ NEGLIGIBLE_BIAS = 1e-6
 
 @final
 @dataclass(frozen=True)
-class Departure:
-    """How far the limit is from consensus on v.
+class Distance:
+    """How far the limit is from consensus on v: |E limit − v|, its deviation, and the difference of its two phases.
 
-    Attributes
-    ----------
-    bias : float
-        |E limit − v|, for the average of the two phases where the limit is periodic.
-    std : float
-        Standard deviation of the limit over the noise, ∞ where it is unbounded and nan where it is not computed.
-    swing : float
-        Root mean square of the difference between the two phases of a periodic limit, 0 for others.
-    resolution : float
-        Error of the computation; what is smaller cannot be told from 0.
-
-    See Also
-    --------
-    Verdict : Has it where all agents agree in the limit, or exchange two values.
-
-    Examples
-    --------
-    >>> from peerpressure import Model, Power, diagnose
-    >>> from peerpressure.networks import k2
-    >>> far = diagnose(Model(k2(), hidden=[0.0, 1.0], pressure=Power(2))).departure
-    >>> far.bias, round(far.swing, 4)
-    (0.0, 0.0889)
+    ``resolution`` is the error of the computation; what is smaller cannot be told from 0.
     """
 
     bias: float
@@ -85,66 +51,50 @@ class Departure:
     resolution: float
 
 
-def resolve_departure(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit | None, Departure | None]:
-    """Compute the limit, and let the sizes of its departure decide the outcome where they do.
+def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit | None, Distance | None]:
+    """Compute the limit, and let the sizes of its distance from v decide the outcome where they do.
 
     ``tolerance`` is that of the limit, as a share of the range of opinions; it is lowered where a size is unclear.
     """
-    long_run = without_negligible_swings(long_run, _scale(long_run))
-    limit = limit_of(long_run, tolerance=tolerance)
+    limit, phases = limit_of(long_run, tolerance=tolerance)
     if limit is None:
         return long_run, None, None
-    measured = departure(long_run, limit)
+    measured = _distance(long_run, limit, phases)
     if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or not math.isfinite(limit.std):
         return long_run, limit, measured
     threshold = EQUAL_RTOL * _scale(long_run)
     unclear = not _is_clear(long_run, measured) and measured.resolution > threshold
     # What has not come within the first tolerance has been followed as far as can be afforded.
     if unclear and not long_run.lazy and measured.resolution <= tolerance * _scale(long_run) + 20 * _rounding(long_run):
-        limit = limit_of(long_run, tolerance=EQUAL_RTOL) or limit
-        measured = departure(long_run, limit)
-    outcome = _outcome(long_run, measured, threshold)
-    if outcome is not Outcome.OSCILLATION:
-        # Phases that do not differ are one value.
-        limit = replace(limit, phases=None)
-    return replace(long_run, known=_decided_law(long_run, outcome, limit)), limit, measured
+        again, phases = limit_of(long_run, tolerance=EQUAL_RTOL)
+        limit = again or limit
+        measured = _distance(long_run, limit, phases)
+    known = _decided_law(long_run, _outcome(long_run, measured, threshold), limit, phases)
+    return replace(long_run, known=known), limit, measured
 
 
-def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit) -> LimitLaw:
-    """Return the law that the sizes of the departure from v amount to."""
+def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit, phases: Phases | None) -> LimitLaw:
+    """Return the law that the sizes of the distance from v amount to."""
     n, model = long_run.model.n, long_run.model
     if outcome is Outcome.UNKNOWN:
         return LimitLaw.unknown(n)
     if outcome is Outcome.OSCILLATION:
-        return separate_law(Kind.PERIODIC, n) if limit.phases is None else _phases_law(limit.phases)
+        # Phases that do not differ are one value.
+        return separate_law(Kind.PERIODIC, n) if phases is None else phases.law
     if outcome is Outcome.CONSENSUS:
         return common_law(n, Kind.CONVERGES, model.consensus_value, 0.0)
     kind = long_run.law.kind[0] if Kind.FLUCTUATES in long_run.law.kinds else Kind.RANDOM_LIMIT
     return common_law(n, kind if limit.std > 0 else Kind.CONVERGES, limit.mean, limit.std)
 
 
-def _phases_law(phases: Phases) -> LimitLaw:
-    """Return the law of two sides that exchange two values."""
-    law = separate_law(Kind.PERIODIC, phases.side.size)
-    # Camps are put in with those of all agents.
-    bare = replace(phases, camp=None)
-    (even, std), (odd, other) = bare.at(0), bare.at(1)
-    return replace(law, mean=np.stack([even, odd]), std=np.sqrt((std**2 + other**2) / 2))
-
-
-def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
-    """Return the sizes of a limit's departure from v."""
-    model, swing = long_run.model, _between_phases(limit)
+def _distance(long_run: LongRun, limit: ConsensusLimit, phases: Phases | None) -> Distance:
+    swing = 0.0 if phases is None else phases.swing
     if _is_driven(long_run):
         # The difference of the sides is half the swing. It obeys the recursion of the common value with alternating
         # signs, for which noise of autocorrelation φ is noise of autocorrelation −φ.
         swing = 2 * limit.std * (1 - long_run.phi) / (1 + long_run.phi)
-    return Departure(
-        bias=abs(limit.mean - model.consensus_value),
-        std=limit.std,
-        swing=swing,
-        resolution=limit.residual + _rounding(long_run),
-    )
+    bias = abs(limit.mean - long_run.model.consensus_value)
+    return Distance(bias, limit.std, swing, limit.residual + _rounding(long_run))
 
 
 def _rounding(long_run: LongRun) -> float:
@@ -164,13 +114,13 @@ def _scale(long_run: LongRun) -> float:
     return float(np.ptp(np.concatenate([model.x0, model.start_state]))) + float(long_run.deviations.max())
 
 
-def _is_clear(long_run: LongRun, measured: Departure) -> bool:
+def _is_clear(long_run: LongRun, measured: Distance) -> bool:
     """Whether the sizes that decide exceed what is resolved by far: the swing, or else bias and deviation."""
     size = measured.swing if long_run.outcome is Outcome.OSCILLATION else max(measured.bias, measured.std)
     return size > DECISIVE_RATIO * measured.resolution
 
 
-def _outcome(long_run: LongRun, measured: Departure, threshold: float) -> Outcome:
+def _outcome(long_run: LongRun, measured: Distance, threshold: float) -> Outcome:
     negligible = max(measured.resolution, threshold)
     swings = long_run.outcome is Outcome.OSCILLATION
     if swings and measured.swing > negligible:
@@ -179,91 +129,6 @@ def _outcome(long_run: LongRun, measured: Departure, threshold: float) -> Outcom
     if (swings or not moved) and negligible > NEGLIGIBLE_BIAS * _scale(long_run):
         return Outcome.UNKNOWN
     return Outcome.BIASED_CONSENSUS if moved else Outcome.CONSENSUS
-
-
-def without_negligible_swings(long_run: LongRun, scale: float) -> LongRun:
-    """Return the classification with agreement in bipartite components whose sides differ by next to nothing.
-
-    One component of constant opinions is left to the phases of its limit, and what is not computed is left as it is.
-    """
-    structure, networks = long_run.structure, long_run.structure.networks
-    periodic = [part for part in structure.components if part.limit is NoiselessLimit.PERIODIC]
-    applicable = (
-        long_run.outcome is Outcome.OSCILLATION and long_run.regime is Regime.FAST and len(periodic) <= MOST_COMPONENTS
-    )
-    if not (periodic and applicable) or long_run.continuous or networks is None or networks.count > 1:
-        return long_run
-    parts = (_without_swing(long_run, part, scale) if part in periodic else part for part in structure.components)
-    return replace(long_run, structure=replace(structure, components=tuple(parts)))
-
-
-def _without_swing(long_run: LongRun, part: Component, scale: float) -> Component:
-    structure, networks = long_run.structure, long_run.structure.networks
-    assert networks is not None
-    swing, value = math.inf, None
-    if not structure.constant_opinions:
-        affordable = networks.begin <= FOLLOWED and FOLLOWED * networks.union.nnz <= MOST_WORK
-        if affordable and part.omega is not None and part.two_sided:
-            swing = _swing_left(long_run.model, part.omega, networks.sides)
-    elif len(structure.components) > 1 and not noise_blocks_limit(long_run):
-        limit = component_limit(long_run, part, tolerance=EQUAL_RTOL)
-        swing, value = _between_phases(limit) + limit.residual, limit.mean
-    # Bounds and errors of computation keep a swing above zero that is none.
-    if not swing <= NEGLIGIBLE_BIAS * scale:
-        return part
-    return replace(part, limit=NoiselessLimit.CONSENSUS, periodic=False, value=value)
-
-
-def _between_phases(limit: ConsensusLimit) -> float:
-    """Return the root mean square of the difference between two phases."""
-    if limit.phases is None:
-        return 0.0
-    contrast = np.array([1.0, -1.0])
-    # Rounding may leave a negative variance.
-    return math.hypot(contrast @ limit.phases.mean, math.sqrt(max(0.0, contrast @ limit.phases.covariance @ contrast)))
-
-
-def _swing_left(model: Model, omega: AbsoluteProbability, sides: NDArray[np.bool_]) -> float:
-    """Return a bound on the root mean square of 2δ as t → ∞."""
-    signed = np.where(sides, -1.0, 1.0) * omega.probability[0]
-    weights = np.concatenate([signed, np.zeros(model.n)])[None]
-    followed = adjoint_moments(model, weights, np.array([FOLLOWED]))
-    now = math.hypot(float(followed.mean[0, 0]), math.sqrt(max(0.0, float(followed.covariance[0, 0]))))
-    share, noise = _tail(model, omega)
-    # Differences between constant opinions enter with alternating signs, of which the first term is a bound.
-    first = omega.kappa * float(model.pressure.reciprocal(np.array([float(FOLLOWED)]))[0])
-    steady = first * float(np.ptp(np.concatenate([model.x0, model.start_state])))
-    return 2 * (share * (now + steady) + noise)
-
-
-def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
-    """Return the share of δ that later steps leave, and the deviation that their noise adds."""
-    log_t = np.linspace(math.log(FOLLOWED + 0.5), farthest(model), NODES)
-    times = np.exp(log_t)
-    with np.errstate(all="ignore"):
-        pull = omega.kappa * model.pressure.reciprocal(times)
-        passed = _integral(np.log1p(pull) * times, log_t)
-        kept = np.exp(passed - passed[-1])
-        weights = pull * kept * _noise_scale(model, times)
-        added = math.sqrt(_integral(weights**2 * times, log_t)[-1])
-    phi = abs(model.noise.autocorrelation)
-    if phi == 1:
-        # Frozen noise enters with alternating signs: a sum of terms that rise and fall is at most twice the largest.
-        phi, added = 0.0, 2 * float(weights.max())
-    # AR(1) noise counts at most as if its sign alternated too.
-    sigma = 0.0 if model.noise.is_zero else omega.noise(model.noise.deviations(model.n), phi)
-    return float(kept[0]), sigma * added
-
-
-def _noise_scale(model: Model, times: Array) -> Array:
-    return np.zeros_like(times) if model.noise.is_zero else np.asarray(model.noise.time_scale.pressure(times))
-
-
-def _integral(values: Array, x: Array) -> Array:
-    # Imported here: it takes longer to load than most models to diagnose, which do not need it.
-    from scipy.integrate import cumulative_simpson
-
-    return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
 
 
 def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit:
@@ -284,7 +149,7 @@ def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit
     Returns
     -------
     ConsensusLimit
-        Mean and standard deviation over the noise, per phase where the limit is periodic.
+        Mean and standard deviation over the noise; those of the average of the two values that sides exchange.
 
     Raises
     ------
@@ -317,8 +182,7 @@ def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit
     Parameter("tolerance", "real", "tolerance", above=0, below=1, remedy="for instance 1e-6").check(tolerance)
     require_synchronous(checked_system(model).model, "this", "diagnose has limit and rates of other models")
     long_run = classify(model)
-    long_run = without_negligible_swings(long_run, _scale(long_run))
-    limit = limit_of(long_run, tolerance=tolerance)
+    limit, _ = limit_of(long_run, tolerance=tolerance)
     if limit is None:
         raise _no_limit(long_run)
     return limit
