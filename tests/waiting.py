@@ -26,7 +26,8 @@ import pytest
 T = TypeVar("T")
 PATIENCE = 30.0  # seconds without progress
 PROCESSOR_LIMIT = 600.0  # seconds of the processor; only a process without an end uses so many
-PAUSE = 0.02  # seconds between two looks
+PAUSE = 0.02  # seconds between two looks at what is waited for
+LOOKS = 60  # at progress, of which each takes some milliseconds, before patience ends
 PR_SET_PDEATHSIG = 1  # of Linux: the signal that a process gets when the one that started it has ended
 
 
@@ -59,12 +60,16 @@ def wait_until(
     """
     progress = progress or processor_time_of_children
     patience = PATIENCE if patience is None else patience
-    seen, since = progress(), time.monotonic()
+    seen: object = None
+    since = looked = time.monotonic()
     while not (result := holds()):
         pause(PAUSE)
-        if (now := progress()) != seen:
-            seen, since = now, time.monotonic()
-        elif time.monotonic() - since > patience:
+        if (now := time.monotonic()) - looked < patience / LOOKS:
+            continue
+        looked, before, seen = now, seen, progress()
+        if seen != before:
+            since = now
+        elif now - since > patience:
             pytest.fail(f"waited for {what}; nothing has moved for {patience:.0f} s. {show()}".rstrip())
     return result
 

@@ -1,8 +1,7 @@
-"""Main results draw themselves: ``result.plot(ax=axes)`` returns the axes, and Matplotlib is loaded only then."""
+"""Main results draw themselves: ``result.plot(ax=axes)`` returns the axes."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +12,6 @@ from matplotlib import pyplot
 import peerpressure as pp
 from peerpressure import networks, privacy, recovery
 from peerpressure.errors import InvalidInputError, NetworkError
-from tests import waiting
 from tests.support.test_read_only import NOISY, run
 
 FAILING = networks.failing_edges(networks.cycle(5), 0.2, 9, seed=1)
@@ -98,17 +96,6 @@ def test_a_budget_shows_the_epsilon_of_each_agent() -> None:
     account = privacy.budget(NOISY, 20)
     drawn = np.asarray(account.plot().collections[0].get_offsets())[:, 1]
     np.testing.assert_allclose(drawn, np.sort(account.table["epsilon"]))
-
-
-def test_nothing_loads_matplotlib_before_a_picture() -> None:
-    code = (
-        "import sys, peerpressure as pp; m = pp.Model(pp.networks.cycle(5), range(5), noise=0.5); "
-        "r = pp.simulate(m, 20); e = pp.recover(r, m); v = pp.diagnose(m, 20); b = pp.privacy.budget(m, 20); "
-        "[one._repr_html_() for one in (r, e, v, b)]; "
-        "print('matplotlib' in sys.modules); r.plot(); print('matplotlib' in sys.modules)"
-    )
-    done = waiting.run([sys.executable, "-c", code])
-    assert done.stdout.split() == ["False", "True"]
 
 
 def test_a_drawing_of_a_network_has_no_axes_of_numbers() -> None:
