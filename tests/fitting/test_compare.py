@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.fitting._own_rivals import OWN_LAWS
 from peerpressure.fitting._record import panel
 from peerpressure.fitting._rivals import AverageFit, FamilyFit, fit_average
+from peerpressure.networks import watts_strogatz
 from tests.fitting.long_records import graph, record, walk
 
 FEW = ["none", "constant", "linear", "constant+adaptation", "degroot", "walk"]
@@ -286,6 +287,24 @@ def test_two_witnesses_decide(rivals: list[str], rows: np.ndarray, verdict: str,
     assert found.verdict == verdict
     assert words in " ".join(found.sentences[:2])
     assert ("People respond to their neighbours." in found.sentences) == (verdict == "responds")
+
+
+@pytest.mark.parametrize("seed", [11, 13])
+def test_friends_who_approach_like_opinions_do_not_respond(seed: int) -> None:
+    """Both witnesses say that they do, because levels that few rows tell badly leave a bias."""
+    network, rng = watts_strogatz(60, 4, 0.2, seed=seed), np.random.default_rng(seed)
+    W = network.adjacency.toarray() / network.degrees[:, None]
+    shared = np.linalg.solve(4 * np.eye(60) - 3 * W, rng.normal(size=60))
+    y, rows = rng.normal(size=60), []
+    for _ in range(8):
+        y = y + 0.3 * (shared / shared.std() - y) + 0.25 * rng.normal(size=60)
+        rows.append(y)
+    found = pp.compare(np.array(rows), network, ["none", "own-return", "own-return+neighbours"])
+    assert found.p_value_placebo is not None
+    assert found.p_value_placebo <= 0.05
+    assert found.fit.uses_network
+    assert found.verdict == "cannot tell"
+    assert found.sentences[1].startswith("Both tests see a response, but its size is not clearly above 0")
 
 
 def test_limits_are_stated_where_influence_is_claimed() -> None:
