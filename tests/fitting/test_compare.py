@@ -333,7 +333,7 @@ def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
     assert found.sentences[0].startswith("These answers lie on a grid and were taken as exact")
     assert found.sentences[1] == "People respond to their neighbours."
     note = found.notes[0]
-    assert note.startswith("All outputs lie on a grid of spacing 1 and are taken as exact")
+    assert note.startswith("All outputs lie on a grid of spacing 1, and are taken as exact")
     assert "the first and the last point of a scale" in note
     exact = pp.compare(rows, network, rivals)
     assert exact.notes == ()
