@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.fitting import Response, response
 from peerpressure.fitting._seat_placebo import Shuffles
+from peerpressure.networks import barabasi_albert, watts_strogatz
 from tests.fitting.records import groups, matrix, ring
 
+Array = NDArray[np.float64]
 QUICK: dict[str, Any] = {"first": "before", "permutations": 199}
 
 
@@ -45,7 +48,8 @@ def test_people_who_go_on_from_their_last_answer_are_told_from_those_who_return(
     assert found.weight.low < 0.3 < found.weight.high
     share = found.by_round.iloc[-1]
     assert share["share_low"] < 1 - 0.7**2 < share["share_high"]
-    assert f"After 3 rounds others make up {share['share']:.2f} of their answers." in found.sentences
+    ends = f"{share['share_low']:.2f} to {share['share_high']:.2f}"
+    assert f"After 3 rounds others make up {share['share']:.2f} ({ends}) of their answers." in found.sentences
 
 
 def test_nobody_responds_and_much_data_say_so() -> None:
@@ -260,3 +264,44 @@ def test_one_witness_is_not_enough() -> None:
     # Neighbours who were alike before take the answer back, whatever both say.
     refused = replace(found, balance=found.placebo)
     assert refused.verdict == "cannot tell"
+
+
+def _approaching(seed: int) -> tuple[Array, pp.Network]:
+    """Return answers of people who respond to nobody, and approach opinions in which friends are alike."""
+    network, rng = watts_strogatz(100, 6, 0.2, seed=seed), np.random.default_rng(seed)
+    W = network.adjacency.toarray() / network.degrees[:, None]
+    shared = np.linalg.solve(4 * np.eye(100) - 3 * W, rng.normal(size=100))
+    y, rows = rng.normal(size=100), []
+    for _ in range(5):
+        y = y + 0.3 * (shared / shared.std() - y) + 0.25 * rng.normal(size=100)
+        rows.append(y)
+    return np.array(rows), network
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_friends_who_approach_like_opinions_do_not_respond(seed: int) -> None:
+    """Both witnesses say that they do."""
+    found = response(*_approaching(seed), first="after", permutations=99)
+    assert found.p_value <= 0.05
+    assert found.detection.best.interval[0][-1] > 0
+    assert found.verdict == "cannot tell"
+    assert found.sentences[0] == "These data cannot tell whether people respond to what they see."
+    assert "grew more like those whom they saw (correlation" in found.sentences[2]
+    assert not any("would be needed" in sentence for sentence in found.sentences)
+
+
+def test_friends_who_have_long_been_alike_and_respond_are_found() -> None:
+    network, rng = barabasi_albert(200, 3, seed=2), np.random.default_rng(2)
+    W = network.adjacency.toarray() / network.degrees[:, None]
+    shared = np.linalg.solve(7 * np.eye(200) - 6 * W, rng.normal(size=200))
+    y = shared = shared / shared.std()
+    rows = []
+    for _ in range(20):
+        y = 0.6 * (shared + 0.5 * rng.normal(size=200)) + 0.4 * (W @ y)
+        rows.append(y)
+    found = response(np.array(rows[-5:]), network, first="after", permutations=99)
+    assert found.verdict == "responds"
+    assert found.likeness.by_row.min() > 0.2
+    assert found.sentences[-1].startswith("Friends who change alike")
+    # The record does not tell whether people go on from their last answers, which would make the share 0.95.
+    assert not any("others make up" in sentence for sentence in found.sentences)

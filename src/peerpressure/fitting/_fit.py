@@ -214,9 +214,9 @@ def _replicates(
     require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
     if is_measured(data, unknown):
         problems = answer_problems(model, data, unknown, pieces)
-        what = problems[0].unknown
+        what = problems[0][0]
         what = replace(what, names=tuple(name for name in what.names if name != "spread"))
-        return what, None, [partial(fit_answers, problem, level) for problem in problems]
+        return what, None, [partial(fit_answers, *problem, level) for problem in problems]
     what, design, samples = _prepared(model, data, unknown, pieces)
     fits: list[Callable[[], ReplicateFit]] = [
         partial(fit_replicate, ProfileLikelihood(what, design, sample), level) for sample in samples

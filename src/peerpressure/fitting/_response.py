@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from peerpressure.fitting._groups import GroupPanel, Neighbours
+from peerpressure.fitting._likeness import Likeness, likeness
 from peerpressure.fitting._people import People
 from peerpressure.fitting._seat_placebo import Shuffles
 from peerpressure.fitting._weights import Remembered, WeightFit
@@ -112,10 +113,9 @@ class Response:
     @cached_property
     def verdict(self) -> Verdict:
         """The answer: "responds", "no response" (larger than ``matter``), or "cannot tell"."""
-        if self.is_refused:
+        if self.is_refused or self.is_confounded:
             return "cannot tell"
-        low = self.detection.best.interval[0][-1]
-        if self.placebo.p_value <= SIGNIFICANT and low > 0 and self.weight.value > 0:
+        if self._found:
             return "responds"
         is_small = 0 < self.weight.high < self.matter and self.smallest < 2 * self.matter
         return "no response" if is_small else "cannot tell"
@@ -124,6 +124,21 @@ class Response:
     def is_refused(self) -> bool:
         """Whether neighbours were alike before anybody had seen anything, so seats were not dealt by chance."""
         return self.balance is not None and self.balance.p_value <= SIGNIFICANT
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        """How alike people were to those whom they saw, and whether that grew."""
+        return likeness(self.panel)
+
+    @property
+    def _found(self) -> bool:
+        low = self.detection.best.interval[0][-1]
+        return bool(self.placebo.p_value <= SIGNIFICANT and low > 0 and self.weight.value > 0)
+
+    @property
+    def is_confounded(self) -> bool:
+        """Whether what is found may be of people who knew each other and approach opinions that they share."""
+        return self._found and self.panel.first == "after" and self.likeness.p_value <= SIGNIFICANT
 
     @cached_property
     def weight(self) -> Weight:
@@ -156,16 +171,17 @@ class Response:
         best, (low, high) = self.rounds.best, self.rounds.interval
         # Among people who knew each other, three rows leave one change of what they saw, which no round has alone.
         known = np.isfinite(best.std) & (self.panel.first == "before" or self.panel.rows > 3)
-        total, std = self.size.best.shares, self.size.best.shares_std
-        reach = stats.norm.ppf(0.975) * std
+        # Ends are unions over memories, as those of weights are.
+        reach = stats.norm.ppf(0.975)
+        shares = [(one.shares, reach * one.shares_std) for one in self.size.near]
         columns = {
             "round": np.arange(2, self.panel.rows + 1),
             "weight": np.where(known, best.w, np.nan),
             "low": np.where(known, low, -np.inf),
             "high": np.where(known, high, np.inf),
-            "share": total,
-            "share_low": total - reach,
-            "share_high": total + reach,
+            "share": self.size.best.shares,
+            "share_low": np.min([share - half for share, half in shares], axis=0),
+            "share_high": np.max([share + half for share, half in shares], axis=0),
             "unmoved": self.panel.unmoved,
         }
         return pd.DataFrame(columns)
@@ -308,6 +324,11 @@ def _direction(fit: WeightFit) -> Literal["grows", "falls"] | None:
 
 _FEW_CARRY = 0.6  # the weight without those who moved far, as a part of the whole, below which that is said
 _MANY_UNMOVED = 0.1
+# What a response takes for granted, by what is declared of the first row.
+_LIMITS: Final = {
+    "before": "This takes for granted that chance decided who saw what, and that those shared nothing else.",
+    "after": "Friends who change alike for other reasons look the same.",
+}
 _AIM = 0.2  # a weight for which the number of people is stated that would find it
 
 
@@ -319,6 +340,8 @@ def _sentences(r: Response) -> Iterator[str]:
         yield from _details(r)
     yield from _unmoved(r)
     yield from _people(r)
+    if r.verdict == "responds":
+        yield _LIMITS[r.panel.first]
 
 
 def _verdict(r: Response) -> Iterator[str]:
@@ -331,11 +354,14 @@ def _verdict(r: Response) -> Iterator[str]:
         if w.low <= 0:
             yield "That they respond is established, but how much is uncertain."
         share = r.by_round.iloc[-1]
-        if r.memory > 0:
-            yield f"After {r.panel.rows} rounds others make up {share['share']:.2f} of their answers."
+        # Where people may as well return to their opinion each round, the share is the weight.
+        if min(one.memory for one in r.size.near) > 0:
+            ends = f"{max(share['share_low'], 0):.2f} to {min(share['share_high'], 1):.2f}"
+            yield f"After {r.panel.rows} rounds others make up {share['share']:.2f} ({ends}) of their answers."
     elif r.verdict == "no response":
         yield f"No response larger than {w.high:.2f} of what was seen."
-    elif not np.isfinite(w.value):
+    elif not np.isfinite(w.value) or r.is_refused or r.is_confounded:
+        # An interval would rest on what is refused.
         yield "These data cannot tell whether people respond to what they see."
     else:
         yield (
@@ -363,6 +389,13 @@ def _why(r: Response) -> Iterator[str]:
             f"Neighbours were alike before anybody had seen anything (correlation {r.balance.statistic:.2f}, "
             f"p = {r.balance.p_value:.2g}): seats were not dealt by chance. Declare the first row as answered after."
         )
+    elif r.is_confounded:
+        first, last = r.likeness.by_row[[0, -1]]
+        yield (
+            f"What people saw foretells their answers, but they also grew more like those whom they saw (correlation "
+            f"{first:.2f}, later {last:.2f}). People who approach opinions that they share do so without any response."
+        )
+        yield "If nobody had seen anything before the first row, declare it as answered before."
     elif r.panel.saw_the_same or not np.isfinite(r.weight.value):
         yield (
             "Everybody in a group saw the same, or all but it: nothing in one group tells a response from a common "
@@ -413,7 +446,8 @@ def _people(r: Response) -> Iterator[str]:
         return
     table = r.stubborn
     least = int(table["stubborn"].sum())
-    yield f"People differ in how much they respond; {least} of {len(table)} respond less than the average."
+    which = f"{least} of {len(table)} respond less than the average" if least else "who responds less cannot be told"
+    yield f"People differ in how much they respond; {which}."
 
 
 # The page
