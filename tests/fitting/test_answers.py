@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.fitting import _latent_path, fit
-from peerpressure.fitting._answer_fit import AnswerLikelihood, answer_problems
+from peerpressure.fitting._answer_fit import answer_problems
+from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._answers import interval
 from peerpressure.fitting._latent_path import LatentPath, first_opinions, log_density, smoothed
 from peerpressure.recovery import Observation, outputs_of, recover
@@ -73,7 +74,7 @@ def test_exact_outputs_have_no_remark() -> None:
 
 
 def problem_of(model: pp.Model, data: pp.Trajectory, look: Observation, unknown: tuple[str, ...]) -> AnswerLikelihood:
-    return answer_problems(model, outputs_of(data, model, look), unknown, (1,))[0]
+    return answer_problems(model, outputs_of(data, model, look), unknown, (1,))[0][1]
 
 
 def dense(path: LatentPath) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -248,7 +249,7 @@ def test_many_answers_that_say_the_same_settle(std: float) -> None:
     problem = problem_of(model, replace(run, states=states), Observation(scale=(1, 5)), ("std",))
     height, _ = problem.evidence(np.log([[1.0, std]]))
     # The share of draws from the model that give these answers, and its standard error.
-    rng, (middle, reach), (low, high) = np.random.default_rng(1), problem.centre, problem.answers.cuts
+    rng, (middle, reach), (low, high) = np.random.default_rng(1), (3.5, 4.0), problem.answers.cuts
     x = middle + reach * rng.normal(size=(100_000, 1)) + rng.normal(size=(100_000, 2))
     y, same = x, np.ones(len(x), dtype=bool)
     for t in range(1, 16):

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.errors import InvalidInputError
+from peerpressure.fitting._family import FamilyFit
 from peerpressure.fitting._integrated import (
     Criterion,
-    Dynamics,
     bias_correction,
     integrated_height,
     level_of,
@@ -18,8 +18,8 @@ from peerpressure.fitting._integrated import (
     sums_of,
     within_height,
 )
-from peerpressure.fitting._record import Panel, panel
-from peerpressure.fitting._rivals import FamilyFit, fit_rival
+from peerpressure.fitting._record import Dynamics, Panel, panel
+from peerpressure.fitting._rivals import fit_rival
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from tests.fitting.long_records import graph, record
@@ -73,7 +73,7 @@ def test_the_integrated_likelihood_is_the_density_of_all_answers(eta: float, gap
         rows[[2, 5, 5, 8], [1, 0, 3, 6]] = np.nan
     data = _panel(rows, network)
     dynamics = _dynamics(data.length, data.n, eta)
-    level = level_of(sums_of(data, dynamics), data.regressors)
+    level = level_of(sums_of(data, dynamics), data.columns)
     assert level.spread > 0
     dense = _dense(data, dynamics, level.mean, level.spread, level.variance)
     assert integrated_height(data, dynamics) == pytest.approx(dense, rel=1e-9)
@@ -83,7 +83,7 @@ def test_no_other_law_of_hidden_opinions_has_a_higher_likelihood() -> None:
     network = graph(7)
     data = _panel(record(network, 9, 3, lambda t: 0.2 * t, hidden=SPREAD), network)
     dynamics = _dynamics(data.length, data.n, 0.0)
-    level = level_of(sums_of(data, dynamics), data.regressors)
+    level = level_of(sums_of(data, dynamics), data.columns)
     for factor in (0.7, 1.4):
         for moved in (
             (level.mean, factor * level.spread, level.variance),
@@ -183,10 +183,10 @@ def test_a_rough_search_ends_at_the_maximum_of_the_exact_likelihood(name: str) -
     assert criterion.is_within
     fit = fit_rival(criterion, name)
     assert isinstance(fit, FamilyFit)
-    low, high = np.array(fit.bounds).T
-    for step in 0.3 * np.eye(fit.z.size):
-        for point in (fit.z + step, fit.z - step):
-            assert fit.likelihood(np.clip(point, low, high)) <= fit.log_likelihood + 1e-6
+    top = fit.top
+    for step in 0.3 * np.eye(top.point.size):
+        for point in (top.point + step, top.point - step):
+            assert top.problem.at(np.clip(point, top.low, top.high), None)[0] <= fit.log_likelihood + 1e-6
 
 
 def test_no_pressure_needs_no_correction() -> None:
@@ -199,8 +199,8 @@ def test_posteriors_of_opinions_are_uncertain_even_where_first_answers_explain_a
     network = graph(40)
     data = _panel(record(network, 3, 5, hidden=np.zeros(40)), network)
     sums = sums_of(data, _constant(data, 0.0, 0.0))
-    assert level_of(sums, data.regressors).spread < 0.2
-    assert posterior(sums, data.regressors)[1].min() > 0.02
+    assert level_of(sums, data.columns).spread < 0.2
+    assert posterior(sums, data.columns)[1].min() > 0.02
 
 
 def test_answers_without_noise_are_an_error() -> None:

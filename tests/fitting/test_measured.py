@@ -15,11 +15,12 @@ from typer.testing import CliRunner
 import peerpressure as pp
 from peerpressure.cli import app
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
+from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._courses import ADAPTING, course_of
 from peerpressure.fitting._integrated import integrated_height, level_of, sums_of
-from peerpressure.fitting._measured_rivals import MeasuredFit, MeasuredLikelihood
-from peerpressure.fitting._record import Errors, Panel, panel
-from peerpressure.fitting._rivals import FamilyFit, fit_average
+from peerpressure.fitting._measured_rivals import measured_likelihood, regressors_of
+from peerpressure.fitting._record import Dynamics, Errors, Panel, panel
+from peerpressure.fitting._rivals import fit_average
 from peerpressure.model import Model
 from peerpressure.support.progress import announcing
 from tests.fitting.long_records import graph, record, walk
@@ -33,30 +34,30 @@ def _panel(rows: Array, errors: Errors) -> Panel:
     return panel(Model(network, np.zeros(network.n)), np.arange(1, len(rows) + 1), rows, errors=errors)
 
 
-def _point(likelihood: MeasuredLikelihood, own: list[float], noise: float = 0.2) -> Array:
+def _point(likelihood: AnswerLikelihood, own: list[float], noise: float = 0.2) -> Array:
     """Return coordinates: those of the course, and for the others any that are plausible."""
     values = {"spread": np.log(0.5), "measurement_noise": np.log(noise), "std": np.log(0.3)}
     rest = [values.get(name, 0.3) for name in likelihood.names[len(own) :]]
     return np.array([*own, *rest])
 
 
-def _dense(likelihood: MeasuredLikelihood, z: Array, noise: float) -> float:
+def _dense(data: Panel, likelihood: AnswerLikelihood, z: Array, noise: float) -> float:
     """Return the log density of the scored answers by matrices of all of them."""
-    data, dynamics = likelihood.panel, likelihood.dynamics_at(z)
+    dynamics = likelihood.shared(z)
     n, T, std = data.n, data.length, np.exp(z[-1])
     A, d = data.network.adjacency.toarray(), data.network.degrees
     first, last = likelihood.names.index("level 0"), likelihood.names.index("spread")
-    centre = data.first.mean() + std * likelihood.regressors @ z[first:last]
+    centre = data.first.mean() + std * regressors_of(data) @ z[first:last]
     # Rows of (public, hidden): a constant, errors of first answers, opinions about their centre, and all draws.
     public, hidden = np.zeros((n, 1 + 2 * n + n * T)), np.zeros((n, 1 + 2 * n + n * T))
-    error = np.sqrt(noise**2 + likelihood.errors.spacing**2 / 12)
+    error = np.sqrt(noise**2 + likelihood.answers.spacing**2 / 12)
     public[:, 0], public[:, 1 : 1 + n] = data.first, error * np.eye(n)
     hidden[:, 0], hidden[:, 1 + n : 1 + 2 * n] = centre, std * np.exp(z[last]) * np.eye(n)
     rows = []
     for t in range(T):
         own = hidden.copy()
         own[:, 1 + 2 * n + t * n : 1 + 2 * n + (t + 1) * n] += std * np.eye(n)
-        rho = dynamics.rho[t]
+        rho = dynamics.rho[t, 0]
         public = (own + rho * (A @ public)) / (1 + rho * d)[:, None]
         if dynamics.rate is not None:
             hidden = hidden + dynamics.rate[t][:, None] * (public - hidden)
@@ -73,23 +74,23 @@ def test_the_likelihood_is_the_density_of_answers_with_errors(adapts: bool, gaps
     if gaps:
         rows[[2, 4, 4], [1, 0, 3]] = np.nan
     data = _panel(rows, Errors(spacing=0.1, is_measured=True))
-    likelihood = MeasuredLikelihood(data, course_of(data, "linear" + ADAPTING * adapts))
+    likelihood = measured_likelihood(data, course_of(data, "linear" + ADAPTING * adapts))
     z = _point(likelihood, [-0.5, *([-2.0] * adapts)])
-    height = likelihood.evidence(z[None])[0][0] - likelihood.penalty(z[None])[0]
-    assert height == pytest.approx(_dense(likelihood, z, 0.2), rel=1e-9)
+    height = likelihood.evidence(z[None])[0][0] - z @ likelihood.penalty
+    assert height == pytest.approx(_dense(data, likelihood, z, 0.2), rel=1e-9)
 
 
 def test_without_errors_it_is_the_likelihood_of_exact_answers() -> None:
     data = _panel(record(graph(8), 9, 3, lambda t: 0.5, hidden=np.linspace(-3, 3, 8)), Errors(spacing=1e-5))
     exact, course = replace(data, errors=None), course_of(data, "constant")
-    likelihood = MeasuredLikelihood(data, course)
-    dynamics = likelihood.dynamics_at(np.array([0.2]))
-    level = level_of(sums_of(exact, dynamics), exact.regressors)
+    likelihood = measured_likelihood(data, course)
+    dynamics = Dynamics(course.rho(np.array([0.2]), np.zeros(data.length)))
+    level = level_of(sums_of(exact, dynamics), exact.columns)
     assert level.spread > 0
     std = np.sqrt(level.variance)
-    own = np.linalg.lstsq(likelihood.regressors, (level.mean - data.first.mean()) / std, rcond=None)[0]
+    own = np.linalg.lstsq(regressors_of(data), (level.mean - data.first.mean()) / std, rcond=None)[0]
     z = np.array([0.2, *own, 0.5 * np.log(level.spread), np.log(std)])
-    height = likelihood.evidence(z[None])[0][0] - likelihood.penalty(z[None])[0]
+    height = likelihood.evidence(z[None])[0][0] - z @ likelihood.penalty
     assert height == pytest.approx(integrated_height(exact, dynamics), rel=1e-6)
 
 
@@ -101,8 +102,6 @@ def test_measurement_noise_that_is_declared_does_not_hide_pressure() -> None:
     ignored = pp.compare(rows, network, RIVALS).fits["constant"]
     found = pp.compare(rows, network, RIVALS, measurement_noise=True)
     fit = found.fits["constant"]
-    assert isinstance(fit, MeasuredFit)
-    assert isinstance(ignored, FamilyFit)
     assert ignored.parameters.high[0] < 0.5
     assert fit.parameters.low[0] < 0.5 < fit.parameters.high[0]
     assert fit.measurement_noise is not None
@@ -121,7 +120,6 @@ def test_points_of_a_scale_are_ordered_categories() -> None:
     points = 1 + 4 * rows
     found = pp.compare(points, network, RIVALS, observation=pp.Observation(scale=(1, 5)))
     fit = found.fits["constant"]
-    assert isinstance(fit, MeasuredFit)
     # The record itself was rounded to five points.
     assert set(np.unique(found.panel.rows)) <= {1.0, 2.0, 3.0, 4.0, 5.0}
     assert fit.parameters.low[0] < 0.5 < fit.parameters.high[0]
@@ -221,9 +219,8 @@ def test_intervals_are_computed_on_one_thread_as_well(monkeypatch: pytest.Monkey
 
     rows, network = _likert()
     answer = pp.compare(rows, network, RIVALS, observation=pp.Observation(scale=(1, 5)))
-    monkeypatch.setattr("peerpressure.fitting._answer_search.check_cancelled", watch)
+    monkeypatch.setattr("peerpressure.fitting._maximum.check_cancelled", watch)
     constant = answer.fits["constant"]
-    assert isinstance(constant, MeasuredFit)
     with threadpool_limits(2, user_api="blas"):
         assert constant.parameters.value.size
         assert len(answer.parameters)

@@ -12,9 +12,9 @@ from scipy import optimize, stats
 import peerpressure as pp
 from peerpressure.fitting import fit
 from peerpressure.fitting._fit import _prepared
-from peerpressure.fitting._joint_fit import ProfileLikelihood, regression, zero_between
+from peerpressure.fitting._joint_fit import ProfileLikelihood, regression
+from peerpressure.fitting._maximum import allowance, zero_between
 from peerpressure.fitting._parameters import COORDINATES
-from peerpressure.fitting._profile_intervals import allowance
 from peerpressure.recovery import Observation, Outputs, outputs_of
 from tests.builders import random_model
 from tests.oracles import joint_paths

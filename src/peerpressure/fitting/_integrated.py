@@ -39,10 +39,10 @@ from functools import cache, cached_property, lru_cache
 from typing import NamedTuple, final
 
 import numpy as np
-from scipy import linalg, optimize, special
+from scipy import linalg, special
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._record import Panel
+from peerpressure.fitting._record import Dynamics, Panel, own_series
 from peerpressure.fitting._score_bias import score_bias
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
@@ -65,17 +65,10 @@ _RESPONSES = 400_000
 _FEWEST_PROBES = 4
 # Records of so many agents, and of no more rows after the first, are explained by deviations within agents.
 MANY_AGENTS, FEW_ROWS = 30, 12
-# Variance of hidden opinions, in units of that of the noise, that is searched through.
-_LOG_SPREADS = (-12.0, 12.0)
+# The range of log λ that is searched, the points of a grid of it, and how often a finer grid follows.
+_LOG_SPREAD, _SPREADS, _REFINEMENTS = 14.0, 29, 3
 # Points at which the share that an opinion keeps of its own estimate is integrated.
 _SHARES = 12
-
-
-class Dynamics(NamedTuple):
-    """The shared parameters: ρ (T,) at each scored row, and the rates η (T, n) of adaptation, None for none."""
-
-    rho: Array
-    rate: Array | None = None
 
 
 @final
@@ -128,27 +121,13 @@ def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
     if not panel.is_complete:
         with few_threads(panel.n):
             return _filtered(panel, dynamics)
-    u, share = own_series(panel, dynamics)
+    u, share = own_series(panel.rows[1:], panel.coupling, dynamics.rho[:, None], dynamics.rate)
     information = np.square(share).sum(axis=0)
     opinions = (share * u).sum(axis=0) / information
     rss = float(np.square(u - share * opinions).sum())
     _refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
     log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
     return RecordSums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
-
-
-def own_series(panel: Panel, dynamics: Dynamics) -> tuple[Array, Array]:
-    """Return u_t and π_{t−1} of every agent, (T, n)."""
-    u = panel.rows[1:] + dynamics.rho[:, None] * panel.coupling
-    share = np.ones_like(u)
-    if dynamics.rate is not None:
-        adopted = np.zeros_like(u)
-        for row in range(1, panel.length):
-            before = adopted[row - 1]
-            adopted[row] = before + dynamics.rate[row - 1] * (panel.rows[row] - before)
-        u -= adopted
-        share[1:] = np.cumprod(1 - dynamics.rate[:-1], axis=0)
-    return u, share
 
 
 def _refuse_noiseless(rss: float, size: float) -> None:
@@ -328,63 +307,107 @@ def _probes(n: int, count: int) -> Array:
     return np.asarray((2.0 * signs - 1.0) / np.sqrt(count))
 
 
-# The level of agents, given their first answers.
+# The law of hidden opinions, given first answers.
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Level:
-    """Hidden opinions given first answers: N(H c, λσ²), with the log-likelihood at the maximum of c and σ.
+class OpinionLaw:
+    """The law x ~ N(Zγ, λσ²), where independent estimates x̂ have an ``information`` at σ = 1, and Z has unit columns.
 
-    ``information`` is that about c at σ = 1.
+    ``opinions`` and ``information`` are (n,) and ``columns`` (n, k); ``squares`` is the sum about x̂ of so many answers.
+    """
+
+    information: Array
+    opinions: Array
+    columns: Array
+    squares: float
+    count: int
+
+    def best(self, log_std: float | None = None) -> float:
+        """Return log λ at the maximum, which is −∞ where opinions are as expected."""
+        if not self.information.size:
+            return -np.inf
+        centre, width = 0.0, _LOG_SPREAD
+        for _ in range(_REFINEMENTS):
+            grid = centre + np.linspace(-width, width, _SPREADS)
+            below = self.below(grid, log_std)
+            at = int(np.clip(np.argmin(below), 1, _SPREADS - 2))
+            centre, width = float(grid[at]), 2 * width / (_SPREADS - 1)
+        # A parabola through the last three points; their error is far below that of a numerical derivative then.
+        left, middle, right = below[at - 1 : at + 2]
+        bend = left - 2 * middle + right
+        return centre + width * float(np.clip(0.5 * (left - right) / bend, -1, 1) if bend > 0 else 0.0)
+
+    def below(self, log_spread: Array, log_std: float | None = None) -> Array:
+        """Return N log σ + S/(2σ²) + ½ Σ log(1 + λI), with the best σ where it is None, for some log λ, (g,)."""
+        S = self.at(log_spread)[0]
+        logs = 0.5 * np.log1p(np.exp(log_spread)[:, None] * self.information).sum(axis=1)
+        if log_std is None:
+            return np.asarray(logs + 0.5 * self.count * (np.log(S / self.count) + 1))
+        return np.asarray(logs + self.count * log_std + 0.5 * S * np.exp(-2 * log_std))
+
+    def at(self, log_spread: Array) -> tuple[Array, Array, Array]:
+        """Return S = RSS + Σ I(x̂ − Zγ)²/(1 + λI) at the best γ, (g,), that γ, (g, k), and its information at σ = 1."""
+        weight = self.information / (1 + np.exp(log_spread)[:, None] * self.information)
+        Z, (own, x, products) = self.columns, self._centred
+        normal = (weight @ products).reshape(-1, Z.shape[1], Z.shape[1])
+        gamma = np.linalg.solve(normal, ((weight * x) @ Z)[..., None])[..., 0]
+        S = self.squares + (weight * np.square(x - gamma @ Z.T)).sum(axis=1)
+        return np.asarray(S), own + gamma, normal
+
+    @cached_property
+    def _centred(self) -> tuple[Array, Array, Array]:
+        """The part of x̂ in the columns, x̂ without it, and products of pairs of columns."""
+        Z = self.columns
+        own = Z.T @ self.opinions
+        return own, self.opinions - Z @ own, np.einsum("ia,ib->iab", Z, Z).reshape(len(Z), -1)
+
+
+class Level(NamedTuple):
+    """Hidden opinions given first answers: N(``mean``, λσ²), with the log-likelihood.
+
+    The mean is one of ``columns``, about whose coefficients there is ``information`` at σ = 1.
     """
 
     height: float
-    coefficients: Array
-    information: Array
     spread: float
     variance: float
     mean: Array
-
-    @cached_property
-    def errors(self) -> Array:
-        """The covariance of c at σ = 1; searches over λ do not read it."""
-        return np.asarray(np.linalg.pinv(self.information), dtype=np.float64)
+    columns: Array
+    information: Array
 
 
-def level_of(sums: RecordSums, regressors: Array) -> Level:
-    """Return the law of hidden opinions given regressors (n, k), by maximum likelihood."""
-    at, J = _level(sums, regressors), sums.information
+def level_of(sums: RecordSums, columns: Array) -> Level:
+    """Return the law of hidden opinions given unit columns of regressors (n, k), by maximum likelihood."""
+    law, level, J = *_level(sums, columns), sums.information
     if J.ndim == 1 and np.ptp(J) <= 1e-12 * J[0]:
         # With equal information, least squares and an analysis of variance give the maximum.
-        c = np.linalg.lstsq(regressors, sums.opinions, rcond=None)[0]
-        ratio = J[0] * float(np.square(sums.opinions - regressors @ c).mean()) / sums.variance
-        return at(max(ratio - 1, 0.0) / float(J[0]))
-    best = optimize.minimize_scalar(lambda z: -at(float(np.exp(z))).height, bounds=_LOG_SPREADS, method="bounded")
-    return max((at(float(np.exp(best.x))), at(0.0)), key=lambda level: level.height)
+        ratio = J[0] * float(np.square(law._centred[1]).mean()) / sums.variance
+        return level(max(ratio - 1, 0.0) / float(J[0]))
+    return max((level(float(np.exp(law.best()))), level(0.0)), key=lambda one: one.height)
 
 
-def _level(sums: RecordSums, regressors: Array) -> Callable[[float], Level]:
-    """Return the law of hidden opinions as a function of λ, with the best coefficients and σ for each."""
+def _level(sums: RecordSums, Z: Array) -> tuple[OpinionLaw, Callable[[float], Level]]:
+    """Return the law of hidden opinions, and with the best coefficients and σ as a function of λ."""
     # In the eigenvectors of the information opinions are estimated independently of one another.
-    J, x, H = sums.information, sums.opinions, regressors
+    J, x, H = sums.information, sums.opinions, Z
     if J.ndim == 2:
         J, V = linalg.eigh(J)
-        x, H = V.T @ x, V.T @ H
-    J = np.maximum(J, 0.0)
+        x, H = V.T @ x, V.T @ Z
+    law = OpinionLaw(np.maximum(J, 0.0), x, H, sums.rss, sums.count)
 
     def at(spread: float) -> Level:
-        root = np.sqrt(J / (1 + spread * J))
-        c = np.asarray(np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0], dtype=np.float64)
-        variance = (sums.rss + float(np.square(root * (x - H @ c)).sum())) / sums.count
-        height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
-        information = (H * (root**2)[:, None]).T @ H
-        return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, information, spread, variance, regressors @ c)
+        with np.errstate(divide="ignore"):
+            place = np.log(np.array([spread]))
+        S, gamma, normal = law.at(place)
+        height = sums.log_scale - 0.5 * sums.count * _LOG_TWO_PI - float(law.below(place)[0])
+        return Level(height, spread, float(S[0]) / sums.count, Z @ gamma[0], Z, normal[0])
 
-    return at
+    return law, at
 
 
-def posterior(sums: RecordSums, regressors: Array) -> tuple[Array, Array]:
+def posterior(sums: RecordSums, columns: Array) -> tuple[Array, Array]:
     """Return the mean and the standard deviation of each x, (n,), given the record.
 
     λ is integrated out as well: its maximum likelihood may be 0, which would leave no uncertainty at all. The share
@@ -394,10 +417,10 @@ def posterior(sums: RecordSums, regressors: Array) -> tuple[Array, Array]:
     shares = (np.arange(_SHARES) + 0.5) / _SHARES
     spreads = shares / (1 - shares) / max(float(diagonal.mean()), 1e-300)
     heights, means, squares = [], [], []
-    at = _level(sums, regressors)
+    _, at = _level(sums, columns)
     for spread in spreads:
         level = at(float(spread))
-        mean, variance = _given_spread(sums, level, regressors)
+        mean, variance = _given_spread(sums, level)
         heights.append(level.height)
         means.append(mean)
         squares.append(variance + mean**2)
@@ -408,23 +431,23 @@ def posterior(sums: RecordSums, regressors: Array) -> tuple[Array, Array]:
     return centre, np.sqrt(np.maximum(spread_of, 0.0))
 
 
-def _given_spread(sums: RecordSums, level: Level, regressors: Array) -> tuple[Array, Array]:
+def _given_spread(sums: RecordSums, level: Level) -> tuple[Array, Array]:
     """Return the mean and the variance of each x, (n,), at a given λ, with the errors of the coefficients."""
     prior, n = 1 / level.spread, level.mean.size
     if sums.information.ndim == 1:
         precision = sums.information + prior
         mean = (sums.information * sums.opinions + prior * level.mean) / precision
-        variance, reach = 1 / precision, (prior / precision)[:, None] * regressors
+        variance, reach = 1 / precision, (prior / precision)[:, None] * level.columns
     else:
         covariance = linalg.inv(sums.information + prior * np.eye(n))
         mean = covariance @ (sums.information @ sums.opinions + prior * level.mean)
-        variance, reach = np.diagonal(covariance), prior * covariance @ regressors
-    return mean, sums.variance * (variance + np.einsum("ik,kl,il->i", reach, level.errors, reach))
+        variance, reach = np.diagonal(covariance), prior * covariance @ level.columns
+    return mean, sums.variance * (variance + np.einsum("ik,kl,il->i", reach, np.linalg.pinv(level.information), reach))
 
 
 def integrated_height(panel: Panel, dynamics: Dynamics) -> float:
     """Return the log-likelihood with the law of hidden opinions given first answers, at its maximum in that law."""
-    return level_of(sums_of(panel, dynamics), panel.regressors).height
+    return level_of(sums_of(panel, dynamics), panel.columns).height
 
 
 def within_height(panel: Panel, dynamics: Dynamics, *, rough: bool = False) -> float:

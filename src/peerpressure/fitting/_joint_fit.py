@@ -1,4 +1,4 @@
-"""The likelihood of x₀ and unknown parameters of one replicate, its modified profile, and the search for its maximum.
+"""The likelihood of x₀ and unknown parameters of one replicate, and its modified profile.
 
 With w = 1/s, an observed step of an agent gives u_t = y_t + w ρ_t (d y_t − a_t) − k_{t−1} = π_{t−1} x₀ + σ τ_t v_t,
 where a_t = Σ A_t y_{t−1} and v is white or AR(1) with unit variance. The update is triangular in time, so the
@@ -23,7 +23,6 @@ with x₀ | y_1 ~ N(α + βy_1, λσ²) for each agent, and x̂₀ and its infor
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, final
@@ -32,19 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._parameters import COORDINATES, Shared, Unknowns
+from peerpressure.fitting._integrated import OpinionLaw
+from peerpressure.fitting._parameters import Shared, Unknowns
+from peerpressure.fitting._record import adopted_part, unit_columns
 from peerpressure.model.step import Array
 from peerpressure.recovery.limits import FIT_RESPONSES
 from peerpressure.support.progress import check_cancelled
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100
-# Share of the first bracket to which the place of a zero is searched.
-_PLACE = 1e-5
-# Steps of false position before the rest is halved.
-_FALSE_POSITIONS = 16
-# The range of log λ that is searched, the points of a grid of it, and how often a finer grid follows.
-_LOG_SPREAD, _SPREADS, _REFINEMENTS = 14.0, 29, 3
 # Residuals below this part of the outputs are rounding errors.
 _NOISELESS = 1e-12
 
@@ -169,7 +164,7 @@ def _pulled(design: FitDesign, sample: Sample, shared: Shared) -> tuple[_Fixed, 
 def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
     y, share = sample.path[..., design.rows, :], np.ones_like(design.scale)
     if shared.rate is not None:
-        adopted, left = _adopted(sample.path, shared.rate)
+        adopted, left = adopted_part(sample.path, shared.rate)
         y, share = y - adopted[..., design.rows, :], left[design.rows]
     own = np.where(design.free, 0.0, np.nan_to_num(sample.known))
     X, Y = (design.whiten(values / design.scale, shared.phi) for values in (share, y - share * own))
@@ -181,16 +176,6 @@ def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
     coupling = sample.coupling / design.scale
     coupling = coupling if shared.phi else coupling * design.used
     return _Fixed(X, norm, information, own, base, Y - X * base[..., None, :], coupling, X**2 / norm)
-
-
-def _adopted(path: Array, rate: Array) -> tuple[Array, Array]:
-    """Return k_{t−1} and π_{t−1} for every step of the path."""
-    adopted, share = np.zeros_like(path), np.ones(rate.shape)
-    np.cumprod(1 - rate[:-1], axis=0, out=share[1:])
-    for row in range(1, path.shape[-2]):
-        before = adopted[..., row - 1, :]
-        adopted[..., row, :] = before + rate[row - 1] * (path[..., row - 1, :] - before)
-    return adopted, share
 
 
 class ProfilePoint(NamedTuple):
@@ -207,65 +192,6 @@ class ProfilePoint(NamedTuple):
     squares: Array
     degrees_of_freedom: Array
     of: Regression
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class OpinionIntegral:
-    """The integral over x₀ ~ N(Zγ, λσ²), where x̂₀ has ``information`` at σ = 1 and Z = ``given``; (k,) and (k, ·)."""
-
-    information: Array
-    opinions: Array
-    given: Array
-    squares: float
-
-    def least(self, count: int, log_std: float | None) -> tuple[float, float]:
-        """Return the least of N log σ + S/(2σ²) + ½ Σ log(1 + λI) over γ, λ and, where it is None, log σ; and that."""
-        if not self.information.size:
-            grid = np.array([-np.inf])
-            return float(self._below(grid, count, log_std)[0]), self._scale(grid, count, log_std)
-        centre, width = 0.0, _LOG_SPREAD
-        for _ in range(_REFINEMENTS):
-            grid = centre + np.linspace(-width, width, _SPREADS)
-            below = self._below(grid, count, log_std)
-            at = int(np.clip(np.argmin(below), 1, _SPREADS - 2))
-            centre, width = float(grid[at]), 2 * width / (_SPREADS - 1)
-        # A parabola through the last three points; their error is far below that of a numerical derivative then.
-        left, middle, right = below[at - 1 : at + 2]
-        bend = left - 2 * middle + right
-        shift = np.clip(0.5 * (left - right) / bend, -1, 1) if bend > 0 else 0.0
-        best = np.array([centre + shift * width])
-        return float(self._below(best, count, log_std)[0]), self._scale(best, count, log_std)
-
-    def _scale(self, log_spread: Array, count: int, log_std: float | None) -> float:
-        return log_std if log_std is not None else 0.5 * float(np.log(self._squares(log_spread)[0] / count))
-
-    def _below(self, log_spread: Array, count: int, log_std: float | None) -> Array:
-        """Return the sum for some log λ, (g,)."""
-        S = self._squares(log_spread)
-        logs = 0.5 * np.log1p(np.exp(log_spread)[:, None] * self.information).sum(axis=1)
-        if log_std is None:
-            return np.asarray(logs + 0.5 * count * (np.log(S / count) + 1))
-        return np.asarray(logs + count * log_std + 0.5 * S * np.exp(-2 * log_std))
-
-    def _squares(self, log_spread: Array) -> Array:
-        """Return S = RSS + Σ I(x̂₀ − Zγ)²/(1 + λI) at the best γ, (g,)."""
-        if not self.information.size:
-            return np.full(log_spread.shape, self.squares)
-        weight = self.information / (1 + np.exp(log_spread)[:, None] * self.information)
-        Z, x, products = self._columns
-        normal = (weight @ products).reshape(-1, Z.shape[1], Z.shape[1])
-        right = (weight * x) @ Z
-        gamma = np.linalg.solve(normal, right[..., None])[..., 0]
-        return np.asarray(self.squares + (weight * np.square(x - gamma @ Z.T)).sum(axis=1))
-
-    @cached_property
-    def _columns(self) -> tuple[Array, Array, Array]:
-        """Orthonormal columns that span those of Z, x̂₀ without its part in these, and products of pairs of columns."""
-        U, sizes, _ = np.linalg.svd(self.given, full_matrices=False)
-        # Outputs that are all alike have no slope of their own.
-        Z = U[:, sizes > np.finfo(np.float64).eps * max(self.given.shape) * sizes[0]]
-        return Z, self.opinions - Z @ (Z.T @ self.opinions), np.einsum("ia,ib->iab", Z, Z).reshape(len(Z), -1)
 
 
 class Reference(NamedTuple):
@@ -322,11 +248,13 @@ class ProfileLikelihood:
         """Return the point with x₀ integrated out."""
         assert self.sample.given is not None
         free, opinions = of.information > 0, of.base + of.pull * w
-        integral = OpinionIntegral(of.information[free], opinions[free], self.sample.given[free], float(squares.sum()))
-        count = int(self.design.used.sum())
+        count, Z = int(self.design.used.sum()), unit_columns(self.sample.given[free])
+        law = OpinionLaw(of.information[free], opinions[free], Z, float(squares.sum()), count)
         if shared.log_std is None:
             _refuse_noiseless(squares.sum() <= _NOISELESS**2 * self._size.sum())
-        below, log_std = integral.least(count, shared.log_std)
+        place = np.array([law.best(shared.log_std)])
+        log_std = shared.log_std if shared.log_std is not None else 0.5 * float(np.log(law.at(place)[0][0] / count))
+        below = float(law.below(place, shared.log_std)[0])
         height = float(np.log1p(of.slope * w).sum()) - of.log_det - below
         left = self.design.used.sum(axis=0) - free.astype(np.float64)
         return ProfilePoint(height, np.full(w.size, log_std), w, opinions, squares, left, of)
@@ -473,122 +401,3 @@ def _refuse_noiseless(noiseless: object) -> None:
         rule = "an unknown standard deviation needs outputs with noise"
         remedy = "take the standard deviation as known, or check the outputs"
         raise InvalidInputError(message(rule, got="residuals of size 0", remedy=remedy))
-
-
-# Search for the maximum of a profile likelihood in its shared coordinates, from several starts.
-
-# Best starts from which a search of several coordinates continues.
-_STARTS = 3
-# Step of numerical derivatives, in standard errors; errors are of its square.
-STEP = 1e-2
-
-
-def numerical(problem: ProfileLikelihood) -> list[int]:
-    """Return the positions of the coordinates that no formula maximises."""
-    names = problem.unknown.coordinates
-    return [k for k, name in enumerate(names) if name != "std" or not problem.unknown.closed_form_std]
-
-
-def searched(problem: ProfileLikelihood, near: Array | None = None) -> Array:
-    """Return the highest point, searched from a grid of starts, or from one point that is near it."""
-    free = numerical(problem)
-    if near is not None:
-        return climbed(problem, near, free, rough_scales(problem, near, free), 1e-11)
-    starts = problem.unknown.starts()
-    if not free:
-        return np.asarray(starts[0])
-    if "std" in problem.unknown.coordinates and not problem.unknown.closed_form_std:
-        # Residuals of a fit without peer pressure bound σ from above by order of magnitude; w = 0 is always legal.
-        level = _level(problem)
-        starts = np.concatenate([np.where(np.isnan(starts), level + shift, starts) for shift in (-4, -3, -2, -1, 0.0)])
-    heights = np.array([height_of(problem, z) for z in starts])
-    order = np.argsort(-heights)[: 1 if len(free) == 1 else _STARTS]
-    tops = [climbed(problem, starts[k], free, rough_scales(problem, starts[k], free), 1e-5) for k in order]
-    best = max(tops, key=lambda z: height_of(problem, z))
-    return climbed(problem, best, free, rough_scales(problem, best, free), 1e-11)
-
-
-def _level(problem: ProfileLikelihood) -> float:
-    design = problem.design
-    y = problem.sample.path[design.rows] / design.scale
-    count = np.maximum(design.used.sum(axis=0), 1)
-    rest = (y - (y * design.used).sum(axis=0) / count) * design.used
-    return float(np.log(np.sqrt((rest**2).sum() / design.used.sum()) + 1e-300))
-
-
-def height_of(problem: ProfileLikelihood, z: Array) -> float:
-    value = problem.height(z)
-    return value if np.isfinite(value) else -np.inf
-
-
-def climbed(problem: ProfileLikelihood, start: Array, free: list[int], scales: Array, tolerance: float = 1e-8) -> Array:
-    """Return the local maximum over the free coordinates; the others keep their values.
-
-    ``scales`` are rough standard errors of all coordinates, by which the search is preconditioned.
-    """
-    if not free:
-        return start
-    from scipy import optimize
-
-    unit = scales[free]
-    of = [COORDINATES[problem.unknown.coordinates[k]] for k in free]
-    low, high = (np.array([getattr(scale, end) for scale in of]) / unit for end in ("low", "high"))
-
-    def minus(values: Array) -> float:
-        z = start.copy()
-        z[free] = values * unit
-        return -max(height_of(problem, z), -1e300)
-
-    def gradient(values: Array) -> Array:
-        # Central differences within the range: one-sided ones are too coarse near the maximum, where they cancel.
-        steps = STEP * np.eye(len(free))
-        up, down = np.minimum(values + steps, high), np.maximum(values - steps, low)
-        rises = np.array([minus(a) - minus(b) for a, b in zip(up, down, strict=True)])
-        return np.asarray(rises / (up - down).diagonal())
-
-    x0 = np.clip(start[free] / unit, low, high)
-    at_start = minus(x0)
-    options = {"ftol": tolerance / (1 + abs(at_start)), "gtol": 1e-4}
-    bounds = list(zip(low, high, strict=True))
-    solution = optimize.minimize(minus, x0, jac=gradient, method="L-BFGS-B", bounds=bounds, options=options)
-    z = start.copy()
-    z[free] = (solution.x if solution.fun <= at_start else x0) * unit
-    return z
-
-
-def rough_scales(problem: ProfileLikelihood, z: Array, free: list[int]) -> Array:
-    """Return rough standard errors of the free coordinates, from second differences; 1 where there is no curvature."""
-    out, top = np.ones(z.size), problem.height(z)
-    for k in free:
-        step = 1e-3
-        # The second pass takes a step of a standard error's size: shorter ones drown in rounding errors.
-        for _ in range(2):
-            move = step * (np.arange(z.size) == k)
-            bend = 2 * top - problem.height(z + move) - problem.height(z - move)
-            # Below this the difference is a rounding error of heights.
-            if not bend > 1e-10 * (1 + abs(top)):
-                break
-            out[k] = np.clip(step / np.sqrt(bend), 1e-6, 1.0)
-            step = float(out[k]) / 3
-    return out
-
-
-def zero_between(function: Callable[[float], float], one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the zero between two points of opposite sign, by false position with the Illinois rule.
-
-    Where the function jumps over zero, as a profile with several maxima may do, it is the positive side of the jump.
-    """
-    enough = _PLACE * abs(other[0] - one[0])
-    for k in range(60):
-        (a, fa), (b, fb) = one, other
-        if abs(b - a) < enough:
-            return float(a if fa > 0 else b)
-        # A smooth function takes few steps; beside a jump, halving is faster.
-        x = b - fb * (b - a) / (fb - fa) if k < _FALSE_POSITIONS else (a + b) / 2
-        fx = function(x)
-        # An error of 0.002 in the root of the likelihood ratio changes the level by 0.0002.
-        if abs(fx) < 2e-3:
-            break
-        one = (b, fb) if fx * fb < 0 else (a, fa / 2)
-        other = (x, fx)
-    return float(x)

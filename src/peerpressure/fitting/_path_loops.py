@@ -28,6 +28,22 @@ def _add_product(A: Array, B: Array, out: Array, rows: int, inner: int, sign: fl
                     out[i, j] += a * B[k, j]
 
 
+@njit
+def _copy(A: Array, out: Array) -> None:
+    """Fill in A, row by row: an assignment of slices takes seconds to compile."""
+    for i in range(len(out)):
+        for j in range(out.shape[1]):
+            out[i, j] = A[i, j]
+
+
+@njit
+def _clear(out: Array) -> None:
+    """Fill in zeros."""
+    for i in range(len(out)):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.0
+
+
 @njit(fastmath=_FAST)
 def _add_applied(A: Array, v: Array, out: Array) -> None:
     """Add A v to ``out``."""
@@ -42,7 +58,7 @@ def _add_applied(A: Array, v: Array, out: Array) -> None:
 def _add_symmetric(F: Array, P: Array, room: Array, out: Array) -> None:
     """Add F P Fᵀ to ``out`` for a symmetric P."""
     half, turned = room[0], room[1]
-    half[:] = 0.0
+    _clear(half)
     states = len(F)
     _add_product(F, P, half, states, states, 1.0)
     _turn(half, turned, 1.0)
@@ -115,9 +131,10 @@ def forward(
     for t in range(rows):
         m, P, there = mean[t], covariance[t], present[t]
         if t:
-            m[:] = 0.0
+            for i in range(states):
+                m[i] = 0.0
             _add_applied(F[t - 1], mean_after[t - 1], m)
-            P[:] = noise[t - 1]
+            _copy(noise[t - 1], P)
             _add_symmetric(F[t - 1], covariance_after[t - 1], room, P)
         total += _rooted(P, variance[t], there, root)
         if total == np.inf:
@@ -125,15 +142,16 @@ def forward(
         _inverted(root, there, precision[t])
         for i in range(n):
             error[i] = value[t, i] - m[i] if there[i] else 0.0
-        score[t] = 0.0
+            score[t, i] = 0.0
         _add_applied(precision[t], error, score[t])
         for i in range(n):
             total += error[i] * score[t, i] + (np.log(2 * np.pi) if there[i] else 0.0)
-        gain[t] = 0.0
+        _clear(gain[t])
         _add_product(P, precision[t], gain[t], states, n, 1.0)
-        mean_after[t] = m
+        for i in range(states):
+            mean_after[t, i] = m[i]
         _add_applied(P, score[t], mean_after[t])
-        covariance_after[t] = P
+        _copy(P, covariance_after[t])
         _add_product(gain[t], P, covariance_after[t], states, n, -1.0)
     return -0.5 * total
 
@@ -145,18 +163,20 @@ def backward(
     """Fill in what rows of one point say together with those after them."""
     rows, states, n = gain.shape
     room, back, onwards = np.empty((2, states, states)), np.empty((n, states)), np.empty((states, states))
-    r[rows - 1] = 0.0
-    N[rows - 1] = 0.0
+    for i in range(states):
+        r[rows - 1, i] = 0.0
+    _clear(N[rows - 1])
     for t in range(rows - 1, -1, -1):
         _turn(gain[t], back, -1.0)
-        error[t] = score[t]
+        for i in range(n):
+            error[t, i] = score[t, i]
         _add_applied(back, r[t], error[t])
-        known[t] = 0.0
+        _clear(known[t])
         _add_product(N[t], gain[t], known[t], states, states, 1.0)
         for i in range(states):
             for j in range(n):
                 N[t, i, j] -= known[t, i, j]
-        room[0] = N[t]
+        _copy(N[t], room[0])
         _add_product(back, room[0], N[t], n, states, 1.0)
         for i in range(n):
             r[t, i] += error[t, i]
@@ -164,7 +184,8 @@ def backward(
                 N[t, i, j] += precision[t, i, j]
         if t:
             _turn(F[t - 1], onwards, 1.0)
-            r[t - 1] = 0.0
+            for i in range(states):
+                r[t - 1, i] = 0.0
             _add_applied(onwards, r[t], r[t - 1])
-            N[t - 1] = 0.0
+            _clear(N[t - 1])
             _add_symmetric(onwards, N[t], room, N[t - 1])

@@ -16,25 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from peerpressure.fitting._joint_fit import (
-    STEP,
-    ProfileLikelihood,
-    ProfilePoint,
-    climbed,
-    height_of,
-    numerical,
-    rough_scales,
-    searched,
-    zero_between,
-)
+from peerpressure.fitting._joint_fit import ProfileLikelihood, ProfilePoint
+from peerpressure.fitting._maximum import FINEST, STEP, Heights, Maximum, allowance, highest, information, rough_scales
 from peerpressure.fitting._parameters import COORDINATES, UnknownParameter
 from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 
+# Best starts from which a search of several coordinates continues.
+_STARTS = 3
 # Points between the ends of a profile at which agents' own intervals are united.
 _PATH = 25
 # Points of 1/s between the ends of its interval at which intervals of x₀ are united.
@@ -61,34 +54,18 @@ class ReplicateFit:
     log_likelihood: float
 
 
-def allowance(level: float, left: Any, *, scale: bool = False) -> Any:
-    """Return ½q², by how much a profile may be below its maximum, with ``left`` degrees of freedom for σ.
-
-    It makes intervals of means exactly those of Student's t; for a scale, Bartlett's factor is 1 + 1/(3ν).
-    """
-    from scipy import special
-
-    if scale:
-        return 0.5 * special.ndtri((1 + level) / 2) ** 2 * (1 + 1 / (3 * np.maximum(left, 1)))
-    finite = np.isfinite(left)
-    nu = np.where(finite, np.maximum(left, 1), 1.0)
-    t = special.stdtrit(nu, (1 + level) / 2)
-    exact = 0.5 * (nu + 1) * np.log1p(t**2 / nu)
-    return np.where(finite, exact, 0.5 * special.ndtri((1 + level) / 2) ** 2)
-
-
 def fit_replicate(problem: ProfileLikelihood, level: float) -> ReplicateFit:
     """Return the estimate of one replicate, with intervals of the given level."""
-    plain = searched(problem)
+    plain = _searched(problem)
     log_likelihood = problem.height(plain) + _constant(problem)
     if _loses_memory(problem):
         problem = replace(problem, integrated=True)
-        return _Profile(problem, searched(problem), level, frozenset()).result(log_likelihood)
+        return _Profile(problem, _searched(problem), level, frozenset()).result(log_likelihood)
     # The modification compares with the estimate, so it is repeated once with the estimate that it leads to.
     modified = problem.modified(plain)
-    best = searched(modified)
+    best = _searched(modified)
     modified = modified.modified(best)
-    best = searched(modified, best)
+    best = _at(modified, best).scaled().climbed(best, FINEST).point
     doubtful = [k for k in _local(problem) if _is_doubtful(problem, plain, modified, best, k)]
     return _Profile(modified, best, level, frozenset(doubtful)).result(log_likelihood)
 
@@ -120,8 +97,35 @@ def _is_doubtful(problem: ProfileLikelihood, plain: Array, modified: ProfileLike
 
 def _height_at(problem: ProfileLikelihood, z: Array, k: int) -> float:
     """Return the profile in one coordinate, at its value in z."""
-    others = [j for j in numerical(problem) if j != k]
-    return height_of(problem, climbed(problem, z, others, rough_scales(problem, z, others)))
+    there = _at(problem, z)
+    return replace(there, free=tuple(j for j in there.free if j != k)).scaled().climbed(z).height
+
+
+def _at(problem: ProfileLikelihood, z: Array) -> Maximum:
+    """Return a point from which a search begins; no search is for a σ that a formula maximises."""
+    names = problem.unknown.coordinates
+    low, high = (np.array([getattr(COORDINATES[name], end) for name in names]) for end in ("low", "high"))
+    free = tuple(k for k, name in enumerate(names) if name != "std" or not problem.unknown.closed_form_std)
+    return Maximum(Heights(problem.height), low, high, free, np.eye(z.size), z, problem.height(z))
+
+
+def _searched(problem: ProfileLikelihood) -> Array:
+    """Return the highest point, searched from a grid of starts."""
+    starts = problem.unknown.starts()
+    if "std" in problem.unknown.coordinates and not problem.unknown.closed_form_std:
+        # Residuals of a fit without peer pressure bound σ from above by order of magnitude; w = 0 is always legal.
+        level = _level(problem)
+        starts = np.concatenate([np.where(np.isnan(starts), level + shift, starts) for shift in (-4, -3, -2, -1, 0.0)])
+    first = _at(problem, starts[0])
+    return highest(first, starts, 1 if len(first.free) == 1 else _STARTS).point if first.free else first.point
+
+
+def _level(problem: ProfileLikelihood) -> float:
+    design = problem.design
+    y = problem.sample.path[design.rows] / design.scale
+    count = np.maximum(design.used.sum(axis=0), 1)
+    rest = (y - (y * design.used).sum(axis=0) / count) * design.used
+    return float(np.log(np.sqrt((rest**2).sum() / design.used.sum()) + 1e-300))
 
 
 def _constant(problem: ProfileLikelihood) -> float:
@@ -135,7 +139,6 @@ class _Profile:
     def __init__(self, problem: ProfileLikelihood, best: Array, level: float, doubtful: frozenset[int]) -> None:
         self.problem, self.names, self.level = problem, problem.unknown.coordinates, level
         self.doubtful = doubtful
-        self.free = numerical(problem)
         self.state = problem.state(best)
         # From here on every coordinate has its value; a σ that a formula gave is one like the others.
         self.best = np.where(np.isnan(best), self.state.log_std[0], best)
@@ -144,7 +147,8 @@ class _Profile:
         self.left = max(left.sum() - len(self.names), 1.0) if common else np.inf
         self.own_left = left if "agent_std" in problem.unknown else np.full(left.size, self.left)
         self.drop = float(allowance(level, self.left))
-        self.scales = rough_scales(problem, self.best, list(range(len(self.names))))
+        self.scales = rough_scales(problem.height, self.best, range(len(self.names)))
+        self.top = replace(_at(problem, best), root=np.diag(self.scales))
         self.covariance, self.curved = self._covariance()
 
     def result(self, log_likelihood: float) -> ReplicateFit:
@@ -163,74 +167,32 @@ class _Profile:
     def _covariance(self) -> tuple[Array, bool]:
         """Return the inverse of minus the second derivative in all shared coordinates, and whether it is positive."""
         size = len(self.names)
-        steps = 0.5 * self.scales
-        top, moves = self.problem.height(self.best), np.diag(steps).reshape(size, size)
-        up, down = ([self.problem.height(self.best + sign * move) for move in moves] for sign in (1, -1))
-        hessian = np.diag([a + b - 2 * top for a, b in zip(up, down, strict=True)]).reshape(size, size)
-        for i in range(size):
-            for j in range(i):
-                both = [self.problem.height(self.best + sign * (moves[i] + moves[j])) for sign in (1, -1)]
-                mixed = 0.5 * (sum(both) + 2 * top - up[i] - down[i] - up[j] - down[j])
-                hessian[i, j] = hessian[j, i] = mixed
-        information = -hessian / np.outer(steps, steps)
         if not size:
-            return information, True
-        least = np.linalg.eigvalsh(information)[0] if np.isfinite(information).all() else -1.0
+            return np.zeros((0, 0)), True
+        bends = information(self.problem.height, self.best, 0.5 * self.scales)
+        least = np.linalg.eigvalsh(bends)[0] if np.isfinite(bends).all() else -1.0
         if least <= 0:
             return np.full((size, size), np.inf), False
-        return np.asarray(np.linalg.inv(information), dtype=np.float64), True
+        return np.asarray(np.linalg.inv(bends), dtype=np.float64), True
 
     def _ends(self, k: int) -> tuple[float, float]:
         """Return the ends of a coordinate's interval; ∓∞ where the profile stays above within the search range."""
         if k in self.doubtful:
             return -np.inf, np.inf
-        scale, name = COORDINATES[self.names[k]], self.names[k]
-        others = [j for j in self.free if j != k]
-        pure = name == "std" and len(self.names) == 1
+        pure = self.names == ("std",)
         drop = float(allowance(self.level, self.left, scale=True)) if pure else self.drop
-        half = np.sqrt(2 * drop * self.covariance[k, k]) if self.curved else 1.0
-        return tuple(  # type: ignore[return-value]  # two of them
-            self._end(k, others, drop, side * float(np.clip(half, 1e-8, 3.0)), bound)
-            for side, bound in ((-1, scale.low), (1, scale.high))
-        )
+        low, high = (self._end(k, drop, side) for side in (-1, 1))
+        return low, high
 
-    def _end(self, k: int, others: list[int], drop: float, step: float, bound: float) -> float:
-        """Return where the profile in a coordinate has fallen by the drop, on the side of the first step."""
-        top = self.problem.height(self.best)
-        # Where the others go as this one moves, to first order.
-        drift = self.covariance[:, k] / self.covariance[k, k] if self.curved else np.zeros(len(self.names))
-        stuck: dict[float, bool] = {}
-
-        def excess(value: float) -> float:
-            z = self.best + (value - self.best[k]) * drift
-            z[k] = value
-            z = climbed(self.problem, self._within_range(z, k), others, self.scales)
-            stuck[value] = self._at_bound(z, others)
-            height = height_of(self.problem, z)
-            # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
-            return float(np.sqrt(max(2 * (top - height), 0.0)) - np.sqrt(2 * drop))
-
-        inner, below, outer = float(self.best[k]), -float(np.sqrt(2 * drop)), float(self.best[k]) + step
-        while (above := excess(_within(outer, bound, step))) <= 0:
-            if _within(outer, bound, step) == bound:
-                return float(np.sign(step) * np.inf)
-            inner, below, step = outer, above, 2 * step
-            outer = inner + step
-        end = zero_between(excess, (inner, below), (_within(outer, bound, step), above))
+    def _end(self, k: int, drop: float, side: int) -> float:
+        """Return where the profile in a coordinate has fallen by the drop on one side."""
+        top = self.top
+        end = top.end(k, side, drop, self.covariance, float(self.best[k]))
+        there = next((z for z in top.visited if z[k] == end), top.point)
+        others = [j for j in top.free if j != k]
         # If another coordinate would go on beyond its range, so would this one.
-        return float(np.sign(step) * np.inf) if stuck[end] else end
-
-    def _at_bound(self, z: Array, others: list[int]) -> bool:
-        of = [COORDINATES[self.names[j]] for j in others]
-        return any(min(z[j] - scale.low, scale.high - z[j]) < 1e-9 for j, scale in zip(others, of, strict=True))
-
-    def _within_range(self, z: Array, k: int) -> Array:
-        """Return the point with coordinates in their ranges, and log σ left to its formula unless it is the k-th."""
-        of = [COORDINATES[name] for name in self.names]
-        z = np.clip(z, [scale.low for scale in of], [scale.high for scale in of])
-        if self.problem.unknown.closed_form_std and self.names[k] != "std":
-            z[-1] = np.nan
-        return z
+        stuck = (np.minimum(there - top.low, top.high - there) < 1e-9)[others].any()
+        return side * np.inf if stuck else end
 
     def _shared(self, name: str, at: list[int], ends: list[tuple[float, float]]) -> UnknownParameter:
         """Return a shared parameter from its coordinates and their ends."""
@@ -298,10 +260,10 @@ class _Profile:
 
     def _united(self, ends: list[tuple[float, float]], slopes: dict[str, Array]) -> dict[str, tuple[Array, Array]]:
         """Return the unions of agents' own intervals over the shared coordinates."""
-        if len(self.free) == 1:
-            return self._along(self.free[0], *ends[self.free[0]])
+        if len(self.top.free) == 1:
+            return self._along(self.top.free[0], *ends[self.top.free[0]])
         own = self._own_ends(self.state, 0.0)
-        if not self.free:
+        if not self.top.free:
             return own
         limits = [COORDINATES[name].limits for name in self.names]
         unbounded = [bool(np.isinf(e).any() and np.isinf(of).any()) for e, of in zip(ends, limits, strict=True)]
@@ -329,9 +291,9 @@ class _Profile:
         ends = max(low, scale.low), min(high, scale.high)
         united: dict[str, tuple[Array, Array]] = self._own_ends(self.state, 0.0)
         for value in np.concatenate([middle + share * (end - middle) for end in ends]):
-            z = self.best.copy()
+            z = self.top.point.copy()
             z[k] = value
-            state = self.problem.state(self._within_range(z, k))
+            state = self.problem.state(z)
             for name, (a, b) in self._own_ends(state, max(top - state.height, 0.0)).items():
                 united[name] = np.fmin(united[name][0], a), np.fmax(united[name][1], b)
         return united
@@ -357,10 +319,6 @@ class _Profile:
             drop = np.maximum(allowance(self.level, self.own_left, scale=True) - lost, 0.0)
             out["agent_std"] = _scale_ends(np.exp(state.log_std), np.maximum(nu, 1e-300), drop)
         return out
-
-
-def _within(value: float, bound: float, step: float) -> float:
-    return min(value, bound) if step > 0 else max(value, bound)
 
 
 def _inverse(w: Array) -> Array:

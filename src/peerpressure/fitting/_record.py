@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,18 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
-from peerpressure.recovery.digits import comparison_note, spacing_of_rows, spoils
+from peerpressure.recovery.digits import AS_ANSWERS, grid_note, spacing_of_rows, spoils
 from peerpressure.recovery.observation import answered
 
 # Rows with which hidden opinions, noise and one parameter can be told apart: the given one and two more.
 LEAST_ROWS = 3
+
+
+class Dynamics(NamedTuple):
+    """The shared parameters: ρ (T,) at each scored row, and the rates η (T, n) of adaptation, None for none."""
+
+    rho: Array
+    rate: Array | None = None
 
 
 @final
@@ -115,7 +122,9 @@ class Panel:
         noise = np.sqrt(np.square(changes).mean() / 2) if changes.size else 0.0
         if spacing is None or not noise or not spoils(spacing, np.array([noise])):
             return ()
-        return (comparison_note(spacing),)
+        effect = "and are taken as exact, which makes peer pressure look weaker than it is"
+        note = grid_note(spacing, effect, AS_ANSWERS)
+        return (f"{note[0].upper()}{note[1:]}.",)
 
     @cached_property
     def first(self) -> Array:
@@ -181,6 +190,17 @@ class Panel:
             columns.append(self.neighbours_first)
         return np.column_stack(columns)
 
+    @cached_property
+    def columns(self) -> Array:
+        """The regressors as orthonormal columns, (n, k)."""
+        return unit_columns(self.regressors)
+
+
+def unit_columns(regressors: Array) -> Array:
+    """Return orthonormal columns that span regressors; answers that are all alike have no slope of their own."""
+    U, sizes, _ = np.linalg.svd(regressors, full_matrices=False)
+    return np.asarray(U[:, sizes > np.finfo(np.float64).eps * max(regressors.shape) * sizes[0]])
+
 
 def panel(
     model: Model, times: NDArray[Any], states: Array, *, public_start: bool = False, errors: Errors | None = None
@@ -236,3 +256,25 @@ def _check_values(times: NDArray[Any], states: Array) -> None:
         rule = "answers must change over time, or there is nothing to explain"
         remedy = "check the column of answers, and that rows differ in their time"
         raise InvalidInputError(message(rule, got="the same answer of each agent at all steps", remedy=remedy))
+
+
+def own_series(rows: Array, coupling: Array, rho: Array, rate: Array | None) -> tuple[Array, Array]:
+    """Return u_t = y_t + ρ_t (d y_t − A y_{t−1})/s − k_{t−1} = π_{t−1} x + σ ε_t of every agent, and π_{t−1}, (T, n).
+
+    ``rows`` are those after the first, ``coupling`` is (d y_t − A y_{t−1})/s, and ``rho`` is (T, 1).
+    """
+    u, share = rows + rho * coupling, np.ones_like(rows)
+    if rate is not None:
+        adopted, share = adopted_part(rows, rate)
+        u -= adopted
+    return u, share
+
+
+def adopted_part(path: Array, rate: Array) -> tuple[Array, Array]:
+    """Return k_{t−1} and π_{t−1}, with k_t = k_{t−1} + η (y_t − k_{t−1}) and π_t = (1 − η) π_{t−1}, of every step."""
+    adopted, share = np.zeros_like(path), np.ones(rate.shape)
+    np.cumprod(1 - rate[:-1], axis=0, out=share[1:])
+    for row in range(1, path.shape[-2]):
+        before = adopted[..., row - 1, :]
+        adopted[..., row, :] = before + rate[row - 1] * (path[..., row - 1, :] - before)
+    return adopted, share

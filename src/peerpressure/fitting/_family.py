@@ -1,0 +1,528 @@
+"""A rival with a course of pressure, with or without adaptation, fitted to exact answers or to answers with errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from scipy import special
+
+from peerpressure.fitting._answer_likelihood import AnswerLikelihood
+from peerpressure.fitting._courses import NO_PARAMETERS, Course, ParameterTable
+from peerpressure.fitting._integrated import (
+    Criterion,
+    RecordSums,
+    conditional_model,
+    level_of,
+    noise_factors,
+    posterior,
+    sums_of,
+    within_height,
+)
+from peerpressure.fitting._latent_path import first_opinions, predicted
+from peerpressure.fitting._maximum import FINE, LOOSE, Heights, Maximum, highest, information
+from peerpressure.fitting._measured_rivals import measured_likelihood
+from peerpressure.fitting._record import Dynamics, Panel, own_series, unit_columns
+from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
+from peerpressure.model.step import Array
+from peerpressure.noise import Gaussian
+from peerpressure.support.resources import few_threads
+
+# Up to so many scored rows of this many agents, the law of hidden opinions given the first row still shows in estimates
+# of parameters, which are then made without it.
+SHORT, MANY_AGENTS = 50, 30
+# Points from which a search begins.
+_SEARCHES = 2
+# Draws of the parameters of one model, from which averages over models are made.
+_DRAWS = 200
+# Step of second differences in coordinates of exact answers.
+_STEP = 0.02
+# Most by which the logarithm of the likelihood may exceed that of a normal law at a draw.
+_RATIO = 1.0
+# A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
+_PROFILED = 3
+_DROP = 0.5 * float(special.chdtri(1, 0.05))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FamilyFit:
+    """A fitted model of the family: a course of peer pressure, with or without adaptation.
+
+    ``top`` is the maximum of the likelihood by which models are compared. Of a short record, what is reported comes
+    from the within likelihood.
+    """
+
+    name: str
+    record: ExactRecord | MeasuredRecord = field(repr=False)
+    top: Maximum = field(repr=False)
+    given: Model | None = None
+    words = ""
+
+    @property
+    def panel(self) -> Panel:
+        """The record, on the network of this model."""
+        return self.record.panel
+
+    @property
+    def course(self) -> Course:
+        """The course of peer pressure."""
+        return self.record.course
+
+    @property
+    def k(self) -> int:
+        """The number of parameters that agents share."""
+        is_measured = self.panel.errors is not None and self.panel.errors.is_measured
+        return self.panel.common_parameters + len(self.course.names) + is_measured
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log-likelihood of the scored answers."""
+        return self.record.log_likelihood(self.top)
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion on the scored answers."""
+        return self.panel.criterion(self.k, self.log_likelihood)
+
+    @property
+    def unidentified(self) -> str:
+        """The parameter that only the end of its range bounds, empty if there is none; such a model has no weight."""
+        return "" if self.given is not None else self.course.unidentified(self.top.point)
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether peer pressure is positive."""
+        return bool(self.dynamics.rho.any())
+
+    @property
+    def tells_errors(self) -> bool:
+        """Whether errors of measurement are told from the noise of opinions, to which somebody must respond."""
+        is_measured = self.panel.errors is not None and self.panel.errors.is_measured
+        return not is_measured or self.uses_network or self.course.adapts
+
+    # The maximum, and what the record leaves open around it.
+
+    @cached_property
+    def reported(self) -> Maximum:
+        """The estimates that are reported."""
+        return self.record.reported(self.top)
+
+    @property
+    def z(self) -> Array:
+        """Their coordinates, those of the course first."""
+        return self.reported.point
+
+    @cached_property
+    def curved(self) -> tuple[Maximum, Array]:
+        """The maximum from which profiles start, and the covariance of its coordinates, ∞ where the record is flat."""
+        with few_threads(self.panel.n):
+            return self.record.curved(self.reported)
+
+    @cached_property
+    def std(self) -> Array:
+        """Standard errors of the coordinates of the course."""
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.curved[1]), 0.0))[: len(self.course.names)])
+
+    @cached_property
+    def ends(self) -> Array:
+        """Ends of the intervals of the coordinates of the course, (k, 2), within the range that is searched."""
+        low, high = np.array(self.course.bounds).reshape(-1, 2).T
+        (top, covariance), half = self.curved, np.sqrt(2 * _DROP) * self.std
+        if self.std.size <= self.record.most_profiled:
+            with few_threads(self.panel.n):
+                sides = [[top.end(k, side, _DROP, covariance) for k in range(half.size)] for side in (-1, 1)]
+        else:
+            sides = [list(self.z[: half.size] + side * half) for side in (-1, 1)]
+        return np.asarray(np.clip(np.array(sides), low, high).T)
+
+    @cached_property
+    def parameters(self) -> ParameterTable:
+        """The parameters with their intervals, on the scale of the model."""
+        if not self.course.names:
+            return NO_PARAMETERS
+        z, course = self.z[: self.std.size], self.course
+        low, high = (course.shown(z, self.ends[:, side], side) for side in (0, 1))
+        slopes = np.diagonal(slopes_of(course.values, z))
+        return ParameterTable(course.names, course.values(z), np.abs(slopes) * self.std, low, high)
+
+    @property
+    def measurement_noise(self) -> tuple[float, float, float] | None:
+        """The size of the noise of measurement with the ends of its interval; None where there is none."""
+        if self.panel.errors is None or not self.panel.errors.is_measured:
+            return None
+        (top, covariance), place = self.curved, self.z.size - 2
+        low, high = (float(np.exp(top.end(place, side, _DROP, covariance))) for side in (-1, 1))
+        return float(np.exp(self.z[place])), low, high
+
+    # What it says.
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The shared parameters."""
+        return self.record.dynamics_at(self.z)
+
+    @property
+    def rate(self) -> float:
+        """The rate of adaptation."""
+        return self.course.rate(self.z)
+
+    @property
+    def noise_std(self) -> float:
+        """Standard deviation of the noise."""
+        return float(self.record.noise_at(self.z)[0])
+
+    @cached_property
+    def opinions(self) -> tuple[Array, Array]:
+        """The hidden opinions after the last row and their standard errors, (n,) each."""
+        return self.record.opinions(self)
+
+    @cached_property
+    def _sample(self) -> tuple[Array, Array]:
+        """Draws of the coordinates and their shares; they are the same at every call."""
+        if not self.z.size:
+            return np.zeros((_DRAWS, 0)), np.full(_DRAWS, 1 / _DRAWS)
+        return self.record.sample(self)
+
+    def draws(self) -> tuple[Array, Array]:
+        """Return draws of pressure (first, mean, last), rate, noise and errors, (m, 5 or 6), and their shares, (m,)."""
+        points, shares = self._sample
+        # Without coordinates all draws are alike.
+        derived = np.array([self._derived(z) for z in (points if self.z.size else points[:1])])
+        derived = np.broadcast_to(derived, (len(points), derived.shape[1])).copy()
+        derived[:, 4] *= self.record.noise_factors(self.dynamics)
+        return derived, shares
+
+    def _derived(self, z: Array) -> Array:
+        dynamics = self.record.dynamics_at(z)
+        rate = float(dynamics.rate.mean()) if dynamics.rate is not None else 0.0
+        return np.array([dynamics.rho[0], dynamics.rho.mean(), dynamics.rho[-1], rate, *self.record.noise_at(z)])
+
+    def courses(self) -> tuple[Array, Array, Array]:
+        """Return the pressure at each scored row, (T,), draws of it, (m, T), and their shares, (m,)."""
+        points, shares = self._sample
+        return self.dynamics.rho, np.array([self.record.dynamics_at(z).rho for z in points]), shares
+
+    def predictions(self, panel: Panel) -> Array:
+        """Return each answer as predicted from the rows before it, (T, n)."""
+        return self.record.predictions(self.z, panel)
+
+    @cached_property
+    def model(self) -> Model:
+        """The fitted model, whose steps are those of the record."""
+        x, rate, first = self.record.before(self.reported), self.rate, self.panel.filled[0]
+        if self.given is not None:
+            return replace(self.given, hidden=x, noise=Gaussian(self.noise_std))
+        if rate and not self.panel.public_start:
+            # Opinions before the first row, which moved them once already.
+            x = (x - rate * first) / (1 - rate)
+        return replace(
+            self.panel.model,
+            hidden=x,
+            pressure=self.course.schedule(self.z),
+            noise=Gaussian(self.noise_std),
+            start=first if self.panel.public_start else "hidden",
+            adaptation=Adaptation(rate) if rate else None,
+        )
+
+    @property
+    def conditional(self) -> Model | None:
+        """The fitted model whose step 0 is the first row; None for answers with errors."""
+        if self.panel.errors is not None:
+            return None
+        made = conditional_model(self.panel, self.dynamics, self.noise_std)
+        return replace(made, hidden=self.record.before(self.reported))
+
+
+def given_dynamics(panel: Panel, model: Model) -> Dynamics:
+    """Return ρ and η of a model at the scored rows."""
+    t = panel.steps[1:]
+    rho = np.asarray(model.pressure(t), dtype=np.float64).reshape(-1)
+    rates = [model.update(int(step)).adaptation_rate for step in t]
+    return Dynamics(rho, None if rates[0] is None else np.array(rates))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExactRecord:
+    """What exact answers say of a course of pressure, or of a model that is given."""
+
+    criterion: Criterion
+    course: Course
+    given: Model | None = None
+
+    @property
+    def panel(self) -> Panel:
+        """The record."""
+        return self.criterion.panel
+
+    @property
+    def most_profiled(self) -> int:
+        """The most parameters that have intervals of the likelihood; with gaps, each evaluation runs a filter."""
+        return _PROFILED if self.panel.is_complete else 1
+
+    @cached_property
+    def _given(self) -> Dynamics | None:
+        return None if self.given is None else given_dynamics(self.panel, self.given)
+
+    def dynamics_at(self, z: Array) -> Dynamics:
+        """Return the shared parameters at coordinates."""
+        if self._given is not None:
+            return self._given
+        t = self.panel.steps[1:].astype(np.float64)
+        rate = np.full((t.size, self.panel.n), self.course.rate(z)) if self.course.adapts else None
+        return Dynamics(self.course.rho(z, t), rate)
+
+    def _sums(self, z: Array) -> RecordSums:
+        return sums_of(self.panel, self.dynamics_at(z))
+
+    # Heights.
+
+    def _height(self, z: Array) -> float:
+        return self.criterion(self.dynamics_at(z))
+
+    def _rough(self, z: Array) -> float:
+        return self.criterion.rough(self.dynamics_at(z))
+
+    def _within(self, z: Array) -> float:
+        return within_height(self.panel, self.dynamics_at(z))
+
+    def log_likelihood(self, top: Maximum) -> float:
+        """Return the log-likelihood of the scored answers."""
+        return top.height
+
+    def highest(self, parts: Sequence[FamilyFit]) -> Maximum:
+        """Return the maximum, which is no lower than those of parts."""
+        course, size = self.course, len(self.course.names)
+        low, high = np.array(course.bounds).reshape(-1, 2).T
+        exact = Maximum(Heights(self._height), low, high, tuple(range(size)), np.eye(size), np.zeros(size), -np.inf)
+        if not size:
+            return replace(exact, height=self._height(exact.point))
+        starts = course.starts()
+        if not self.panel.is_complete:
+            # Each evaluation runs a filter.
+            starts = starts[:: max(1, len(starts) // 12)]
+        cases = [z for fit in parts if (z := course.of_part(fit.course, fit.top.point)) is not None]
+        few = self.criterion.is_within
+        rough = replace(exact, problem=Heights(self._rough))
+        top = highest(rough, np.array([*cases, *starts]), _SEARCHES, LOOSE if few else FINE)
+        if few:
+            top = replace(top, problem=exact.problem, height=self._height(top.point)).climbed(top.point)
+        for case in cases:
+            if (height := self._height(case)) > top.height:
+                top = replace(exact, point=case, height=height).scaled().climbed(case)
+        return top
+
+    def reported(self, top: Maximum) -> Maximum:
+        """Return the estimates of a short record by the within likelihood where that bounds them, else the others."""
+        short = self.panel.length <= SHORT and self.panel.n >= MANY_AGENTS
+        if self.criterion.is_within or not short or not 0 < top.point.size <= _PROFILED:
+            return top
+        within = replace(top, problem=Heights(self._within), height=self._within(top.point))
+        z = (within := within.scaled().climbed(top.point)).point
+        free = ((top.low < z) & (z < top.high - 1)).all()
+        # Without pressure nothing bounds its logarithm from below, which is as it should be.
+        vanishes = self.course.name != "none" and z[0] <= top.low[0]
+        return within if free or vanishes else top
+
+    def curved(self, top: Maximum) -> tuple[Maximum, Array]:
+        """Return the maximum with its own units, and the covariance of its coordinates."""
+        z = top.point
+        bends = information(lambda z: top.problem.at(z, None)[0], z, np.full(z.size, _STEP))
+        return replace(top.scaled(), visited=[]), _inverse(bends)
+
+    # What follows.
+
+    def noise_at(self, z: Array) -> tuple[float, ...]:
+        """Return the standard deviation of the noise."""
+        return (float(np.sqrt(self._sums(z).variance)),)
+
+    def noise_factors(self, dynamics: Dynamics) -> Array:
+        """Return what σ may be, in units of its estimate."""
+        return noise_factors(sums_of(self.panel, dynamics).freedom, _DRAWS)
+
+    def _columns(self, dynamics: Dynamics) -> Array:
+        """Return unit columns of what hidden opinions are expected to depend on at the fitted parameters, (n, k)."""
+        if not dynamics.rho.any():
+            return self.panel.columns
+        # A first row at rest under this pressure would show the opinions y₁ + ρ (d y₁ − A y₁)/s.
+        pull = self.panel.slope[0] * (self.panel.first - self.panel.neighbours_first)
+        return unit_columns(np.column_stack([self.panel.regressors, pull]))
+
+    def before(self, top: Maximum) -> Array:
+        """Return the hidden opinions before the first scored row, (n,)."""
+        return posterior(self._sums(top.point), self._columns(self.dynamics_at(top.point)))[0]
+
+    def opinions(self, fit: FamilyFit) -> tuple[Array, Array]:
+        """Return the hidden opinions after the last row and their standard errors, (n,) each."""
+        dynamics, columns = fit.dynamics, self._columns(fit.dynamics)
+        value, std = posterior(self._sums(fit.z), columns)
+        left = 1.0 if dynamics.rate is None else np.prod(1 - dynamics.rate, axis=0)
+        now = self._current(dynamics, value)
+
+        def opinions_at(z: Array) -> Array:
+            moved = self.dynamics_at(z)
+            return self._current(moved, posterior(sums_of(self.panel, moved), columns)[0])
+
+        variance = np.square(left * std) + self._parameter_variance(fit, now, opinions_at)
+        return now, np.sqrt(np.maximum(variance, 0.0))
+
+    def _current(self, dynamics: Dynamics, x: Array) -> Array:
+        """Return the hidden opinions after the last row from those before the first scored one."""
+        for row, eta in enumerate(() if dynamics.rate is None else dynamics.rate):
+            x = x + eta * (self.panel.filled[row + 1] - x)
+        return x
+
+    def _parameter_variance(self, fit: FamilyFit, now: Array, opinions_at: Callable[[Array], Array]) -> Array:
+        """Return by how much opinions vary with the parameters, (n,)."""
+        if not fit.z.size:
+            return np.zeros(self.panel.n)
+        if fit.z.size == 1 and fit.ends[0, 1] < fit.top.high[0]:
+            # The likelihood of one parameter may be skew, or have no maximum above 0: the ends of its interval tell
+            # more than its curvature.
+            moved = [np.square(opinions_at(end[None]) - now) for end in fit.ends[0]]
+            return np.asarray((moved[0] + moved[1]) / (4 * _DROP))
+        slopes, covariance = slopes_of(opinions_at, fit.z), fit.curved[1]
+        spread = np.where(np.isfinite(covariance), covariance, 0.0)
+        return np.asarray(np.einsum("ki,kl,li->i", slopes, spread, slopes))
+
+    def sample(self, fit: FamilyFit) -> tuple[Array, Array]:
+        """Return draws of coordinates (m, k) by the likelihood around its maximum, and their shares (m,).
+
+        They are drawn by its curvature, and between the ends of an interval in directions that the curvature does not
+        bound; where the likelihood is not as its curvature says, their shares make up for it.
+        """
+        z, covariance, ends, rng = fit.z, fit.curved[1], fit.ends, np.random.default_rng(0)
+        flat = ~(fit.std <= np.ptp(ends, axis=1))
+        scores = rng.standard_normal((_DRAWS, z.size))
+        scores[:, flat] = 0.0
+        root = np.zeros((z.size, z.size))
+        steep = np.ix_(~flat, ~flat)
+        values, V = np.linalg.eigh(covariance[steep])
+        root[steep] = V * np.sqrt(np.maximum(values, 0.0))
+        points = z + scores @ root.T
+        points[:, flat] = ends[flat, 0] + rng.random((_DRAWS, int(flat.sum()))) * np.ptp(ends[flat], axis=1)
+        points[0] = z
+        scores[0] = 0.0
+        inside = np.clip(points, fit.top.low, fit.top.high)
+        heights = np.array([fit.reported.problem.at(point, None)[0] for point in inside])
+        heights += 0.5 * np.square(scores).sum(axis=1)
+        # A curvature that is too sharp would let a few far draws decide.
+        shares = np.exp(np.minimum(heights - heights[0], _RATIO))
+        return inside, np.asarray(shares / shares.sum())
+
+    def predictions(self, z: Array, panel: Panel) -> Array:
+        """Return each answer as predicted from the rows before it, (T, n)."""
+        full, dynamics = replace(panel, rows=panel.filled), self.dynamics_at(z)
+        u, share = own_series(full.rows[1:], full.coupling, dynamics.rho[:, None], dynamics.rate)
+        level, m = level_of(self._sums(z), self._columns(dynamics)), 1 + dynamics.rho[:, None] * full.slope
+        spread = max(level.spread, 1e-12)
+        information, total = np.full(panel.n, 1 / spread), level.mean / spread
+        out = np.empty_like(u)
+        for row in range(panel.length):
+            x = total / information
+            # u_t is linear in y_t with slope m, and is predicted to be π x.
+            out[row] = full.rows[row + 1] - (u[row] - share[row] * x) / m[row]
+            there = panel.scored[row]
+            information = information + there * share[row] ** 2
+            total = total + there * share[row] * u[row]
+        return out
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeasuredRecord:
+    """What answers with errors say of a course of pressure, or of a model that is given."""
+
+    criterion: Criterion
+    course: Course
+    given: Model | None = None
+    most_profiled = _PROFILED
+
+    @property
+    def panel(self) -> Panel:
+        """The record."""
+        return self.criterion.panel
+
+    @cached_property
+    def likelihood(self) -> AnswerLikelihood:
+        """The likelihood of scored answers."""
+        dynamics = None if self.given is None else given_dynamics(self.panel, self.given)
+        return measured_likelihood(self.panel, self.course, dynamics)
+
+    def dynamics_at(self, z: Array) -> Dynamics:
+        """Return the shared parameters at coordinates."""
+        shared = self.likelihood.shared(z)
+        return Dynamics(shared.rho[:, 0], shared.rate)
+
+    def log_likelihood(self, top: Maximum) -> float:
+        """Return the log-likelihood of the scored answers."""
+        return top.height - float(top.point @ self.likelihood.penalty)
+
+    def highest(self, parts: Sequence[FamilyFit]) -> Maximum:
+        """Return the maximum, which is no lower than those of parts."""
+        # The scales of a case are those of the whole as well; of several cases the best one is near the maximum.
+        cases = [
+            (fit.top.height, np.r_[z, fit.top.point[len(fit.course.names) :]])
+            for fit in parts
+            if (z := self.course.of_part(fit.course, fit.top.point)) is not None
+        ]
+        return self.likelihood.maximum([max(cases, key=lambda case: case[0])[1]] if cases else [])
+
+    def reported(self, top: Maximum) -> Maximum:
+        """Return the maximum itself."""
+        return top
+
+    def curved(self, top: Maximum) -> tuple[Maximum, Array]:
+        """Return the maximum with its own units, and the covariance of its coordinates."""
+        return self.likelihood.curved(top)
+
+    def noise_at(self, z: Array) -> tuple[float, ...]:
+        """Return the standard deviations of the noise and of errors of measurement."""
+        return float(np.exp(z[-1])), float(np.sqrt(self.likelihood.noise(z[None])[0]))
+
+    def noise_factors(self, dynamics: Dynamics) -> float:
+        """Return 1: the noise is a coordinate, and varies with the draws."""
+        return 1.0
+
+    def before(self, top: Maximum) -> Array:
+        """Return the hidden opinions before the first scored row, (n,)."""
+        return np.asarray(first_opinions(self.likelihood.path(top.point[None]), top.near.seen)[0][0])
+
+    def opinions(self, fit: FamilyFit) -> tuple[Array, Array]:
+        """Return the hidden opinions after the last row and their standard errors, (n,) each."""
+        mean, covariance, _ = self.likelihood.hidden(fit.curved[0], _DROP)
+        return mean, np.sqrt(np.diagonal(covariance))
+
+    def sample(self, fit: FamilyFit) -> tuple[Array, Array]:
+        """Return draws of coordinates by their curvature (m, d), none beyond the ends of intervals, and shares."""
+        values, V = np.linalg.eigh(fit.curved[1])
+        scores = np.random.default_rng(0).standard_normal((_DRAWS, values.size))
+        points = np.clip(fit.z + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, fit.top.low, fit.top.high)
+        own = len(fit.ends)
+        points[:, :own] = np.clip(points[:, :own], *fit.ends.T)
+        return points, np.full(_DRAWS, 1 / _DRAWS)
+
+    def predictions(self, z: Array, panel: Panel) -> Array:
+        """Return each answer as predicted from the rows before it, (T, n)."""
+        return predicted(self.likelihood.path(z[None]), self.likelihood.as_numbers(z[None]))[0, 1:]
+
+
+def slopes_of(function: Callable[[Array], Array], z: Array, h: float = 1e-3) -> Array:
+    """Return the derivatives of values (n,) in each coordinate, (k, n)."""
+    return np.array([(function(z + step) - function(z - step)) / (2 * h) for step in h * np.eye(z.size)])
+
+
+def _inverse(information: Array) -> Array:
+    """Return the inverse of an information, with ∞ on the diagonal of directions that it does not bound."""
+    values, V = np.linalg.eigh(information)
+    good = values > 1e-6
+    inverse = (V[:, good] / values[good]) @ V[:, good].T
+    lost = np.square(V[:, ~good]).sum(axis=1) > 1e-6
+    inverse[lost, :] = inverse[:, lost] = 0.0
+    inverse[lost, lost] = np.inf
+    return np.asarray(inverse)
