@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.fitting._own_rivals import OWN_LAWS
 from peerpressure.fitting._record import panel
 from peerpressure.fitting._rivals import AverageFit, fit_average
+from peerpressure.networks import watts_strogatz
 from tests.fitting.long_records import graph, record, walk
 
 FEW = ["none", "constant", "linear", "constant+adaptation", "degroot", "walk"]
@@ -287,6 +288,24 @@ def test_two_witnesses_decide(rivals: list[str], rows: np.ndarray, verdict: str,
     assert ("People respond to their neighbours." in found.sentences) == (verdict == "responds")
 
 
+@pytest.mark.parametrize("seed", [11, 13])
+def test_friends_who_approach_like_opinions_do_not_respond(seed: int) -> None:
+    """Both witnesses say that they do, because levels that few rows tell badly leave a bias."""
+    network, rng = watts_strogatz(60, 4, 0.2, seed=seed), np.random.default_rng(seed)
+    W = network.adjacency.toarray() / network.degrees[:, None]
+    shared = np.linalg.solve(4 * np.eye(60) - 3 * W, rng.normal(size=60))
+    y, rows = rng.normal(size=60), []
+    for _ in range(8):
+        y = y + 0.3 * (shared / shared.std() - y) + 0.25 * rng.normal(size=60)
+        rows.append(y)
+    found = pp.compare(np.array(rows), network, ["none", "own-return", "own-return+neighbours"])
+    assert found.p_value_placebo is not None
+    assert found.p_value_placebo <= 0.05
+    assert found.fit.uses_network
+    assert found.verdict == "cannot tell"
+    assert found.sentences[1].startswith("Both tests see a response, but its size is not clearly above 0")
+
+
 def test_limits_are_stated_where_influence_is_claimed() -> None:
     network = graph(15)
     comparison = pp.compare(record(network, 30, 1, lambda t: 0.5), network, FEW)
@@ -332,7 +351,7 @@ def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
     assert found.sentences[0].startswith("These answers lie on a grid and were taken as exact")
     assert found.sentences[1] == "People respond to their neighbours."
     note = found.notes[0]
-    assert note.startswith("All outputs lie on a grid of spacing 1 and are taken as exact")
+    assert note.startswith("All outputs lie on a grid of spacing 1, and are taken as exact")
     assert "the first and the last point of a scale" in note
     exact = pp.compare(rows, network, rivals)
     assert exact.notes == ()

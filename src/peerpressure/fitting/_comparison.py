@@ -250,8 +250,9 @@ class Comparison:
     def verdict(self) -> Verdict:
         """Whether people respond to their neighbours: "responds", "no response" or "cannot tell".
 
-        "responds" needs two witnesses: the best rival uses the network, and ``p_value_placebo`` is 0.05 at most. "no
-        response" needs that neither says so, and that a response of some size would have been found.
+        "responds" needs two witnesses: the best rival uses the network, and ``p_value_placebo`` is 0.05 at most; and a
+        ``weight`` that is clearly above 0. "no response" needs that neither says so, and that a response of some size
+        would have been found.
         """
         return verdict_on(self)
 
@@ -423,6 +424,7 @@ COMMON_CAUSES = (
 _CLEAR, _DOUBTFUL = 0.9, 0.01
 # P-values of the placebo at which a response is found, and the response that must be found where none is said to be.
 _FOUND, _MATTERS = 0.05, 0.2
+_ABOVE = 1.645  # standard errors by which the weight of neighbours must be above 0, which chance is in 1 of 20
 # Courses of pressure, and how many times more likely some must be than others to be told from them.
 _STEADY, _CHANGING, _FAR_MORE = frozenset({"constant"}), frozenset({"linear", "power"}), 20.0
 
@@ -447,8 +449,13 @@ def verdict_on(c: Comparison) -> Verdict:
         return "cannot tell"
     likely, found = c.fit.uses_network, c.placebo.p_value <= _FOUND
     if likely and found:
-        return "responds"
+        return "responds" if _is_clear(c.weight) else "cannot tell"
     return "no response" if not likely and not found and c.placebo.smallest <= _MATTERS else "cannot tell"
+
+
+def _is_clear(weight: Weight) -> bool:
+    """Return whether a weight is above 0 without the bias of few rows, which both witnesses take for a response."""
+    return weight.value > _ABOVE * weight.std
 
 
 def _response(c: Comparison) -> Iterator[str]:
@@ -484,6 +491,11 @@ def _why_not(c: Comparison, placebo: Placebo) -> str:
     """Return why the two witnesses do not answer."""
     if not placebo.can_tell:
         return "All hear the same, so a response is not told from what moves all alike."
+    if c.fit.uses_network and placebo.p_value <= _FOUND:
+        return (
+            "Both tests see a response, but its size is not clearly above 0: in so few rows, friends who approach "
+            "like opinions look the same."
+        )
     if c.fit.uses_network:
         return (
             f"The best model has a response, but people dealt to other places tell as much (p = {placebo.p_value:.2g})."

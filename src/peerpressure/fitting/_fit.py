@@ -30,7 +30,7 @@ from peerpressure.model.statespace import checked_system
 from peerpressure.model.step import Array
 from peerpressure.recovery import limits
 from peerpressure.recovery.data import observations_of, refuse_model, single
-from peerpressure.recovery.digits import HARMLESS, fit_note, spacing_of, spoils
+from peerpressure.recovery.digits import AS_ANSWERS, HARMLESS, grid_note, spacing_of, spoils
 from peerpressure.recovery.estimate import estimate_from
 from peerpressure.recovery.innovations import ObservedSteps, observed_steps
 from peerpressure.recovery.observation import Observation, Outputs, outputs_of
@@ -390,7 +390,8 @@ def _grid_remark(what: Unknowns, data: Outputs, parameters: Mapping[str, Unknown
     if not noise.size or spacing <= HARMLESS * noise.min():
         return None
     spoilt = spoils(spacing, noise)
-    return _Remark(fit_note(spacing, spoilt=spoilt), spoilt)
+    effect = "so nothing is identified" if spoilt else "which moves estimates a little"
+    return _Remark(grid_note(spacing, f"and are taken as exact, {effect}", AS_ANSWERS), spoilt)
 
 
 def _stacked(parameters: Sequence[UnknownParameter | None]) -> UnknownParameter:

@@ -14,7 +14,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
-from peerpressure.recovery.digits import comparison_note, spacing_of_rows, spoils
+from peerpressure.recovery.digits import AS_ANSWERS, grid_note, spacing_of_rows, spoils
 from peerpressure.recovery.observation import answered
 
 # Rows with which hidden opinions, noise and one parameter can be told apart: the given one and two more.
@@ -122,7 +122,9 @@ class Panel:
         noise = np.sqrt(np.square(changes).mean() / 2) if changes.size else 0.0
         if spacing is None or not noise or not spoils(spacing, np.array([noise])):
             return ()
-        return (comparison_note(spacing),)
+        effect = "and are taken as exact, which makes peer pressure look weaker than it is"
+        note = grid_note(spacing, effect, AS_ANSWERS)
+        return (f"{note[0].upper()}{note[1:]}.",)
 
     @cached_property
     def first(self) -> Array:

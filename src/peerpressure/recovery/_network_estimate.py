@@ -15,7 +15,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.recovery._network_likelihood import Index, Mask
-from peerpressure.recovery.digits import inference_note
+from peerpressure.recovery.digits import grid_note
 from peerpressure.support.immutable import read_only
 from peerpressure.support.parameters import checked_level
 
@@ -250,7 +250,9 @@ class NetworkEstimate:
         if self.unobserved:
             yield f"{self.unobserved:,} agents are not observed: weights are biased"
         if self.spacing:
-            yield inference_note(self.spacing)
+            effect = "and are taken as exact, so weights and intervals may be wrong"
+            remedy = "where the network is known, fit and recover take {rounding}"
+            yield grid_note(self.spacing, effect, remedy)
 
     def average_precision(self, network: Network) -> float:
         """Return the average precision of the ranking of ordered pairs against the edges of a network.

@@ -118,56 +118,28 @@ def _noise_of_outputs(system: System, data: Outputs) -> Array:
     return np.array([steps[int(t)] for t in times])
 
 
-def grid_note(spacing: float) -> str:
-    """Return the remark of an estimate whose outputs are on a grid."""
-    return (
-        f"{_grid(spacing)}, fewer digits than the model computes, and standard errors take them as exact: declare "
-        f"{_declared(spacing)} with the method kalman or gls"
-    )
-
-
 def spoils(spacing: float, noise: Array) -> bool:
     """Return whether rounding to a spacing spoils estimates from outputs with noise of these standard deviations."""
     return bool(spacing**2 / 12 * np.mean(1 / np.square(noise)) > _SPOILT)
 
 
-def fit_note(spacing: float, *, spoilt: bool) -> str:
-    """Return the remark of a fit whose outputs are on a grid that was not declared."""
-    result = "so nothing is identified" if spoilt else "which moves estimates a little"
-    return (
-        f"{_grid(spacing)}, fewer digits than the model computes, and are taken as exact, {result}: declare "
-        f"{_declared(spacing)}, or the first and the last point of a scale, or measurement noise"
-    )
+AS_NUMBERS = "declare {rounding} with the method kalman or gls"
+AS_ANSWERS = "declare {rounding}, or the first and the last point of a scale, or measurement noise"
 
 
-def inference_note(spacing: float) -> str:
-    """Return the remark of an inferred network, for which rounding cannot be declared."""
-    return (
-        f"{_grid(spacing)}, fewer digits than the model computes, and are taken as exact: weights and intervals may be "
-        f"wrong; where the network is known, fit and recover take {_declared(spacing)}"
-    )
+def grid_note(
+    spacing: float,
+    effect: str = "fewer digits than the model computes, and standard errors take them as exact",
+    remedy: str = AS_NUMBERS,
+) -> str:
+    """Return the remark that outputs lie on a grid which was not declared, what that does, and what to do."""
+    rounding = f"a rounding of {spacing:.10g}"
+    return f"all outputs lie on a grid of spacing {spacing:.10g}, {effect}: {remedy.format(rounding=rounding)}"
 
 
-def comparison_note(spacing: float) -> str:
-    """Return the remark of a comparison of models that take answers on a grid as exact."""
-    return (
-        f"A{_grid(spacing)[1:]} and are taken as exact, which makes peer pressure look weaker than it is: weights and "
-        f"intervals may be wrong. Declare {_declared(spacing)}, or the first and the last point of a scale, "
-        "or measurement noise."
-    )
-
-
-def rounding_remedy(data: Outputs, otherwise: str) -> str:
+def contradiction_remedy(data: Outputs, otherwise: str) -> str:
     """Return what to do about outputs that contradict a model: declare their rounding, if they are on a grid."""
     spacing = spacing_of(data)
     if spacing is None:
         return otherwise
-    return f"{_grid(spacing)}: declare {_declared(spacing)} with the method kalman or gls, or {otherwise}"
-
-
-def _grid(spacing: float) -> str:
-    return f"all outputs lie on a grid of spacing {spacing:.10g}"
-
-
-def _declared(spacing: float) -> str:
-    return f"a rounding of {spacing:.10g}"
+    return grid_note(spacing, "fewer digits than the model computes", f"{AS_NUMBERS}, or {otherwise}")

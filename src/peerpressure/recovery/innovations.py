@@ -32,7 +32,7 @@ from peerpressure.model.step import Array, Update, product
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery import limits
 from peerpressure.recovery._prior import Prior
-from peerpressure.recovery.digits import rounding_remedy
+from peerpressure.recovery.digits import contradiction_remedy
 from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.least_squares import (
     Equations,
@@ -251,7 +251,7 @@ class Bounds:
             rule = f"outputs must be ones that the model can show ({noise})"
             got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
             remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-            raise ContradictionError(message(rule, got=got, remedy=rounding_remedy(self._data, remedy)))
+            raise ContradictionError(message(rule, got=got, remedy=contradiction_remedy(self._data, remedy)))
 
 
 def support(noise: Noise) -> tuple[float, float]:
