@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import re
 import runpy
@@ -284,14 +283,17 @@ def test_every_page_is_listed_in_a_table_of_contents() -> None:
 
 def test_paths_and_names_exist() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    # The changelog's table of moved names has in its first column what no longer exists.
+    moved = re.search(r"^\| before \| now \|\n(?:\|.*\n)+", text, flags=re.MULTILINE)
+    assert moved
+    text = text.replace(moved[0], "\n".join(row.split("|")[2] for row in moved[0].splitlines()))
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
     named = r"(?<!ave this as )`([a-z_/]+\.(?:py|cu)|[a-z_]+/)`"
     modules = set(re.findall(named, text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
-    homes = "theory|recovery|fitting|privacy|networks"
-    names = re.findall(rf"`({homes})\.(\w+)", text)
-    modules_of = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
-    assert [(home, name) for home, name in names if not hasattr(modules_of[home], name)] == []
+    names = re.findall(r"`(?:pp\.)?(theory|recovery|fitting|privacy|networks)\.(\w+)", text)
+    names += re.findall(r"`pp\.(\w+)\.(\w+)", text)
+    assert [(home, name) for home, name in names if not hasattr(getattr(pp, home), name)] == []
 
 
 def test_generated_pages_are_current() -> None:
