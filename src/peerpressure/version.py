@@ -1,3 +1,3 @@
 """The version, in one place that the package and its build both read."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
