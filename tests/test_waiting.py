@@ -6,13 +6,25 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.waiting import line_of, processor_time, run, started, wait_for_end, wait_until
+from tests.waiting import (
+    in_thread,
+    line_of,
+    processor_time,
+    result_of,
+    run,
+    started,
+    wait_for_end,
+    wait_for_event,
+    wait_until,
+)
 
 ASLEEP = "import time; print('asleep', flush=True); time.sleep(1000)"
 STARTS = f"""import subprocess, sys
@@ -59,6 +71,49 @@ def test_a_process_without_an_end_is_told_by_its_processor_time(monkeypatch: pyt
     monkeypatch.setattr("tests.waiting.PROCESSOR_LIMIT", 0.2)
     with pytest.raises(pytest.fail.Exception, match="has no end"):
         run([sys.executable, "-c", "while True: pass"])
+
+
+def test_work_in_another_thread_is_waited_for_while_the_processor_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.waiting.PATIENCE", 1.0)
+    said, done = threading.Event(), Future[str]()
+
+    def work() -> None:
+        began = processor_time(os.getpid())
+        while processor_time(os.getpid()) < began + 2:
+            pass
+        said.set()
+        done.set_result("done")
+
+    threading.Thread(target=work, daemon=True).start()
+    wait_for_event(said, "a word")
+    assert result_of(done, "the result") == "done"
+    assert in_thread(lambda: "done", "a thread") == "done"
+    with pytest.raises(KeyError):
+        in_thread(lambda: os.environ["MISSING"], "an error")
+
+
+def test_a_thread_that_does_nothing_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.waiting.PATIENCE", 0.6)
+    monkeypatch.setattr("tests.waiting.GLANCE", 0.05)
+    with pytest.raises(pytest.fail.Exception, match="waited for a word"):
+        wait_for_event(threading.Event(), "a word")
+    with pytest.raises(pytest.fail.Exception, match="waited for a result"):
+        result_of(Future[str](), "a result")
+    with pytest.raises(pytest.fail.Exception, match="waited for a thread"):
+        in_thread(threading.Event().wait, "a thread")
+
+
+def test_a_thread_without_an_end_is_told_by_its_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.waiting.PROCESSOR_LIMIT", 0.2)
+    enough = threading.Event()
+
+    def work() -> None:
+        while not enough.is_set():
+            pass
+
+    with pytest.raises(pytest.fail.Exception, match="a thread has no end"):
+        in_thread(work, "a thread")
+    enough.set()
 
 
 def gone(pid: int) -> bool:

@@ -14,9 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent import futures
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +29,7 @@ T = TypeVar("T")
 PATIENCE = 30.0  # seconds without progress
 PROCESSOR_LIMIT = 600.0  # seconds of the processor; only a process without an end uses so many
 PAUSE = 0.02  # seconds between two looks at what is waited for
+GLANCE = 0.5  # seconds after which who is woken by what is waited for looks at progress
 LOOKS = 60  # at progress, of which each takes some milliseconds, before patience ends
 PR_SET_PDEATHSIG = 1  # of Linux: the signal that a process gets when the one that started it has ended
 
@@ -125,16 +128,54 @@ def end(process: subprocess.Popen[str]) -> None:
 
 def wait_for_end(process: subprocess.Popen[str], show: Callable[[], str] = str) -> int:
     """Wait until a process has ended, and return its status."""
-
-    def used() -> float:
-        seconds = processor_time(process.pid)
-        if seconds > PROCESSOR_LIMIT:
-            pytest.fail(f"{process.args!r} has no end: it used {seconds:.0f} s of the processor. {show()}")
-        return seconds
-
+    used = _work_of(process.pid, f"{process.args!r}", show=show)
     wait_until(lambda: process.poll() is not None, f"the end of {process.args!r}", progress=used, show=show)
     assert process.returncode is not None
     return process.returncode
+
+
+def _work_of(
+    pid: int, what: str, before: float = 0.0, unit: float = 1e-3, show: Callable[[], str] = str
+) -> Callable[[], int]:
+    """Return what tells the processor time of a process, in units of seconds, and fails where it has no end."""
+
+    def used() -> int:
+        seconds = processor_time(pid) - before
+        if seconds > PROCESSOR_LIMIT:
+            pytest.fail(f"{what} has no end: it used {seconds:.0f} s of the processor. {show()}".rstrip())
+        return round(seconds / unit)
+
+    return used
+
+
+def _work_here(what: str) -> Callable[[], int]:
+    # The thread that waits uses some milliseconds in half a minute itself.
+    return _work_of(os.getpid(), what, before=processor_time(os.getpid()), unit=0.25)
+
+
+def wait_for_event(event: threading.Event, what: str) -> None:
+    """Wait until another thread sets an event, for as long as this process or one that it has started is at work."""
+    wait_until(event.is_set, what, progress=_work_here(what), pause=lambda _: event.wait(GLANCE))
+
+
+def result_of(future: Future[T], what: str) -> T:
+    """Return the result of a future, for as long as this process or one that it has started is at work."""
+    wait_until(future.done, what, progress=_work_here(what), pause=lambda _: futures.wait([future], GLANCE))
+    return future.result()
+
+
+def in_thread(work: Callable[[], T], what: str) -> T:
+    """Return the result of work in a thread of its own, which is left behind if it makes no progress."""
+    future: Future[T] = Future()
+
+    def run_it() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # it belongs to whoever waits
+            future.set_exception(error)
+
+    threading.Thread(target=run_it, daemon=True).start()
+    return result_of(future, what)
 
 
 def line_of(process: subprocess.Popen[str]) -> str:

@@ -7,7 +7,6 @@ import contextlib
 import json
 import threading
 from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import httpx
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.explorer.protocol import Limits
+from tests.waiting import in_thread
 
 Found = TypeVar("Found")
 SMALL: dict[str, Any] = {
@@ -55,7 +55,7 @@ class Asker:
     """One tab of one browser."""
 
     def __init__(self, address: str, tab: str = "a") -> None:
-        self.http = httpx.Client(base_url=address, headers={"x-tab": tab}, timeout=120)
+        self.http = httpx.Client(base_url=address, headers={"x-tab": tab}, timeout=None)
 
     def __enter__(self) -> Asker:
         return self
@@ -64,7 +64,8 @@ class Asker:
         self.http.close()
 
     def post(self, question: str, scenario: Any = None, **more: Any) -> httpx.Response:
-        return self.http.post(f"api/{question}", json={"scenario": SMALL if scenario is None else scenario, **more})
+        body = {"scenario": SMALL if scenario is None else scenario, **more}
+        return in_thread(lambda: self.http.post(f"api/{question}", json=body), f"the answer to {question}")
 
     def packed(self, question: str, scenario: Any = None, **more: Any) -> Packed:
         answer = self.post(question, scenario, **more)
@@ -81,8 +82,7 @@ class Asker:
 
 def in_a_loop(scene: Coroutine[Any, Any, Found]) -> Found:
     """Run a coroutine in a thread of its own, for a browser's loop may be at work in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, scene).result()
+    return in_thread(lambda: asyncio.run(scene), "the end of a scene")
 
 
 @contextlib.contextmanager
@@ -101,4 +101,4 @@ def served(limits: Limits, port: int = 0) -> Iterator[str]:
             yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
         finally:
             server.should_exit = True
-            thread.join(timeout=30)
+            in_thread(thread.join, "the end of a server")

@@ -76,9 +76,10 @@ SLOW_TO_END = "import atexit, time; atexit.register(time.sleep, 100); from peerp
 def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
     with started(scenario, program=("-c", SLOW_TO_END)) as (process, address):
         retrying = httpx.HTTPTransport(retries=10)
-        with httpx.Client(base_url=address, timeout=60, transport=retrying) as client:
-            listed = client.get("api/catalogue").json()
-            answer = client.post("api/run", json={"scenario": listed["default"]["scenario"]})
+        with httpx.Client(base_url=address, timeout=None, transport=retrying) as client:
+            listed = waiting.in_thread(lambda: client.get("api/catalogue").json(), "the catalogue")
+            body = {"scenario": listed["default"]["scenario"]}
+            answer = waiting.in_thread(lambda: client.post("api/run", json=body), "a run")
         assert listed["default"]["scenario"]["agents"]["hidden"] == [1, 2, 3]
         assert answer.status_code == 200
         process.send_signal(signal.SIGINT)
@@ -115,7 +116,9 @@ def test_ctrl_c_ends_it_whatever_is_being_computed() -> None:
     with started(program=("-c", UNSTOPPABLE)) as (process, address), contextlib.ExitStack() as clients:
         assert process.stdout is not None
         pool = clients.enter_context(ThreadPoolExecutor(3))
-        answers = [pool.submit(httpx.post, f"{address}api/run", json={"scenario": SMALL}, timeout=60) for _ in range(3)]
+        answers = [
+            pool.submit(httpx.post, f"{address}api/run", json={"scenario": SMALL}, timeout=None) for _ in range(3)
+        ]
         for _ in answers:
             assert waiting.line_of(process) == "at work\n"
         # One who has nothing to ask, and one who never finishes the question.
@@ -126,7 +129,7 @@ def test_ctrl_c_ends_it_whatever_is_being_computed() -> None:
         assert waiting.wait_for_end(process) == 0
         assert process.stdout.read().strip().splitlines()[-1] == "Explorer ended"
         # Whoever asked is told that there will be no answer.
-        assert [answer.result().status_code for answer in answers] == [409] * 3
+        assert [waiting.result_of(answer, "an answer").status_code for answer in answers] == [409] * 3
 
 
 def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:
@@ -281,4 +284,4 @@ def test_the_browser_is_opened_when_the_page_is_there(monkeypatch: pytest.Monkey
     monkeypatch.setattr(webbrowser, "open", lambda address: seen.set())
     monkeypatch.setattr(server, "serve", lambda app, listening, when_ready: when_ready())
     assert cli.invoke(["explore", "--port", "0"]) == 0
-    assert seen.wait(10)
+    waiting.wait_for_event(seen, "the browser to be opened")

@@ -33,6 +33,7 @@ from peerpressure.report.store import from_csv
 from peerpressure.scenario import Experiment, estimates, load_scenario, scenario_from
 from peerpressure.support.progress import cancellable
 from tests.explorer.asking import SMALL, Asker, served, unpack
+from tests.waiting import result_of, wait_for_event
 
 TRIANGLE = {"edges": [[0, 1], [1, 2], [0, 2], [2, 3]], "weights": [1.0, 2.5, 1.0, 0.5], "labels": ["a", "b", 3, "d'"]}
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -231,7 +232,7 @@ def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pyte
 
     def slow(experiment: Experiment) -> Any:
         begun.set()
-        assert free.wait(60)
+        wait_for_event(free, "somebody else's picture")
         return estimates(experiment)
 
     monkeypatch.setattr(exports, "estimates", slow)
@@ -242,11 +243,11 @@ def test_nobody_who_draws_waits_for_somebody_elses_computation(monkeypatch: pyte
         Asker(address, "two") as two,
     ):
         observer = pool.submit(one.post, "export/figure", what="observer", format="png")
-        assert begun.wait(30)
+        wait_for_event(begun, "the start of a computation")
         answer = two.post("export/figure", what="curves", format="svg")
         free.set()
         assert answer.status_code == 200, answer.text
-        observer.result(timeout=60)
+        result_of(observer, "the picture of an observer")
 
 
 def test_a_picture_that_waits_for_another_to_be_drawn_can_be_cancelled() -> None:
@@ -263,7 +264,7 @@ def test_a_picture_that_waits_for_another_to_be_drawn_can_be_cancelled() -> None
             waiting.result(timeout=0.5)
         stopped.set()
         with pytest.raises(CancelledError):
-            waiting.result(timeout=30)
+            result_of(waiting, "the end of a job")
 
 
 @pytest.mark.parametrize(

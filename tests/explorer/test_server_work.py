@@ -9,7 +9,6 @@ import platform
 import resource
 import socket
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -36,6 +35,7 @@ from peerpressure.scenario import Experiment, Scenario, scenario_from
 from peerpressure.support.progress import cancellable, check_cancelled
 from peerpressure.theory import Outcome
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
+from tests.waiting import result_of, wait_for_event, wait_until
 
 # A run that the watcher repeats until it is cancelled; SHORT takes milliseconds.
 LONG = SMALL | {"run": {"steps": 100_000, "replicates": 20, "seed": 1}}
@@ -85,11 +85,7 @@ def test_memory_that_a_job_has_freed_goes_back_to_the_system() -> None:
     most = in_a_loop(scene())
     assert most > before + 80
     # The memory goes back after the answer, which does not wait for it.
-    for _ in range(100):
-        if resident() < before + 40:
-            break
-        time.sleep(0.05)
-    assert resident() < before + 40
+    wait_until(lambda: resident() < before + 40, "the memory of a job to go back")
 
 
 def test_what_is_kept_between_requests_is_bounded_by_bytes() -> None:
@@ -108,7 +104,8 @@ def test_a_new_job_supersedes_the_old_one_of_its_client_and_no_other() -> None:
         begun = [threading.Event(), threading.Event()]
         old = asyncio.create_task(queue.submit(("tab", "run"), patient(begun[0])))
         other = asyncio.create_task(queue.submit(("other", "run"), patient(begun[1])))
-        await asyncio.to_thread(lambda: [event.wait(10) for event in begun])
+        for event in begun:
+            await asyncio.to_thread(wait_for_event, event, "the start of a job")
         answer = await queue.submit(("tab", "run"), quick)
         elsewhere = await queue.submit(("tab", "network"), quick)
         first = await asyncio.gather(old, return_exceptions=True)
@@ -134,7 +131,7 @@ def test_a_client_that_disconnects_cancels_its_own_job_and_not_the_one_that_supe
         # The old page disconnects at the moment at which its job is superseded.
         left.set()
         first = await asyncio.gather(old, return_exceptions=True)
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(wait_for_event, begun, "the start of a job")
         still = not new.done()
         queue.close()
         second = await asyncio.gather(new, return_exceptions=True)
@@ -150,7 +147,7 @@ def test_a_job_that_is_cancelled_while_it_waits_never_starts() -> None:
         queue = JobQueue(Limits(workers=1))
         blocking = threading.Event()
         first = asyncio.create_task(queue.submit(("a", "run"), patient(blocking)))
-        await asyncio.to_thread(blocking.wait, 10)
+        await asyncio.to_thread(wait_for_event, blocking, "the start of a job")
         waiting = asyncio.create_task(queue.submit(("b", "run"), lambda: begun.append("b")))
         await asyncio.sleep(0)
         queue.cancel(("b", "run"))
@@ -199,10 +196,12 @@ def test_a_job_without_checkpoints_is_abandoned_at_the_time_limit() -> None:
 
     async def scene() -> None:
         queue = JobQueue(Limits(workers=2, seconds=0.05))
-        with pytest.raises(TimeLimitError):
-            await queue.submit(("tab", "run"), lambda: free.wait(10))
-        assert await queue.submit(("tab", "run"), quick) == "done"
-        free.set()
+        try:
+            with pytest.raises(TimeLimitError):
+                await queue.submit(("tab", "run"), free.wait)
+            assert await queue.submit(("tab", "run"), quick) == "done"
+        finally:
+            free.set()
         queue.close()
 
     in_a_loop(scene())
@@ -283,16 +282,16 @@ def test_a_long_run_is_superseded_over_http_and_another_tab_is_not_disturbed(mon
         Asker(address, "two") as two,
     ):
         old = pool.submit(one.post, "run", LONG)
-        assert watcher.begun.wait(30)
+        wait_for_event(watcher.begun, "the start of a run")
         # The other tab is answered while the long run goes on, and the long run is not ended by it.
         assert two.post("run", SHORT).status_code == 200
         assert again.post("network", SHORT).status_code == 200
         assert not old.done()
         assert not watcher.ended.is_set()
         assert again.post("run", SHORT).status_code == 200
-        answer = old.result(timeout=30)
+        answer = result_of(old, "the answer to a run that is no longer wanted")
         assert (answer.status_code, answer.json()["error"]["text"]) == (409, str(SupersededError()))
-        assert watcher.ended.wait(30)
+        wait_for_event(watcher.ended, "the end of a run that is no longer wanted")
 
 
 def test_a_page_that_disconnects_cancels_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,9 +301,9 @@ def test_a_page_that_disconnects_cancels_its_job(monkeypatch: pytest.MonkeyPatch
         body = json.dumps({"scenario": LONG}).encode()
         head = ["POST /api/run HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
         raw.sendall("\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body)
-        assert watcher.begun.wait(30)
+        wait_for_event(watcher.begun, "the start of a run")
         raw.close()
-        assert watcher.ended.wait(30)
+        wait_for_event(watcher.ended, "the end of a run that is no longer wanted")
 
 
 @pytest.mark.parametrize(
