@@ -8,6 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from peerpressure.explorer import story
 from peerpressure.version import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -39,6 +40,8 @@ nb_merge_streams = True
 # The style of figures in pages; kernels inherit it.
 os.environ["MATPLOTLIBRC"] = str(Path(__file__).parent / "matplotlibrc")
 html_theme = "furo"
+# The site opens with the story, which is written as its index.html; this is the first of the other pages.
+root_doc = "contents"
 html_title = f"Peer Pressure {release}"
 html_css_files = ["custom.css"]
 # Prompts and outputs of examples are not copied.
@@ -82,8 +85,15 @@ def _relink(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = pages.relinked(source[0])
 
 
+def _open_with_story(app: Sphinx, error: Exception | None) -> None:
+    """Write the story as the page that opens the site."""
+    if error is None and app.builder.format == "html":
+        Path(app.outdir, "index.html").write_text(str(story.page(f"{root_doc}.html")), "utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx calls."""
+    app.connect("build-finished", _open_with_story)
     app.connect("autodoc-process-docstring", _bars, priority=100)
     app.connect("source-read", _relink)
     app.connect("missing-reference", _by_last_name)

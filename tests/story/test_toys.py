@@ -8,6 +8,7 @@ import json
 import re
 from functools import cache
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,3 +134,12 @@ def test_the_page_is_one_small_file() -> None:
     assert set(re.findall(r"https?://[^/\"' <]*", html)) <= {f"http://127.0.0.1:{PORT}", "http://www.w3.org"}
     assert "/static/" not in html
     assert "default-src 'none'" in html
+
+
+def test_it_opens_the_documentation_and_leads_to_the_rest_of_it() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    (root,) = re.findall(r'^root_doc = "(.*)"', (docs / "conf.py").read_text("utf-8"), re.MULTILINE)
+    assert (docs / f"{root}.md").exists()
+    assert not (docs / "index.md").exists()
+    assert f'<a href="{root}.html">Documentation</a>' in str(page(f"{root}.html"))
+    assert "Documentation</a>" not in str(page())

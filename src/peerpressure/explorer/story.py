@@ -24,11 +24,13 @@ def club() -> dict[str, Any]:
 
 
 @cache
-def page() -> HtmlPage:
-    """Return the page of the story."""
+def page(documentation: str = "") -> HtmlPage:
+    """Return the page of the story, with a link to the documentation if its address is given."""
     style, script = style_of(INDEX), script_of(ENTRY)
     head, body = frame_of(INDEX, style, script)
     head = head.replace("<html", f'<html data-explorer="http://127.0.0.1:{PORT}/"', 1)
+    link = f'<a href="{documentation}">Documentation</a>' if documentation else ""
+    body = body.replace("<!-- documentation -->", link, 1)
     data = json.dumps(club(), separators=(",", ":"))
     return HtmlPage(
         f'{head}{body}<script type="application/json" id="club">{data}</script>\n'
