@@ -23,6 +23,8 @@ NEEDED = [
     "peerpressure/scenario/examples/own_data/friends.csv",
     "peerpressure/explorer/static/index.html",
     "peerpressure/explorer/static/story.html",
+    "peerpressure/explorer/static/bundles/story.js",
+    "peerpressure/explorer/static/bundles/recorded.js",
     "peerpressure/report/templates/report.html",
 ]
 # What a clone has that an archive of the sources needs to be tested and documented.

@@ -33,6 +33,7 @@ class Step(NamedTuple):
 
 STEPS = {
     "packages": Step("packages of Node, by npm", (f"npm ci --loglevel=error --prefix {JS}",)),
+    "bundles": Step("one script for each page without a server", (f"npm run --silent bundle --prefix {JS}",)),
     "browser": Step("Chromium, if there is none and it takes no password", ("bash tools/chromium.sh",)),
     "lint": Step("style", ("ruff check .", "ruff format --check .", f"npm run --silent lint --prefix {JS}")),
     "types": Step(

@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pytest
@@ -109,12 +109,17 @@ AUDIT = """async within => {
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`) }"""
 
 
+def missing(package: str, why: str) -> NoReturn:
+    """Skip a test that needs a package of Node which is not there, or fail where all must be there."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{package} was not found: {why}")
+    pytest.skip(f"{package} was not found; `make test` installs it")
+
+
 def violations(page: Page, within: str = "html") -> list[str]:
     """Return what axe-core finds wrong with a part of a page as it is: rules, and the elements that break them."""
     if not AXE.exists():
-        if os.environ.get("CI"):
-            pytest.fail("axe-core was not found: pages must be accessible")
-        pytest.skip("axe-core was not found; `make test` installs it")
+        missing("axe-core", "pages must be accessible")
     if page.evaluate("() => typeof axe") == "undefined":
         page.evaluate(AXE.read_text("utf-8"))
     return list(page.evaluate(AUDIT, within))

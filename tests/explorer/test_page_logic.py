@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from peerpressure.explorer.bundle import STATIC
 from peerpressure.explorer.protocol import pack
 from peerpressure.plotting.network import _diverging
 from tests import waiting
-from tests.explorer.driving import SMALL
+from tests.explorer.driving import ROOT, SMALL, missing
 
 PAGE = Path(__file__).parent / "page"
 
@@ -76,6 +77,16 @@ def test_a_packed_answer_is_read_as_it_was_written() -> None:
     note, values = of_page("api", read, list(pack({"note": "ρ"}, arrays)))
     assert note == "ρ"
     assert values == [["a", [2, 3], ["0", "1", "2", "3", "4", "5"]], ["b", [2], ["1.5", "NaN"]], ["c", [1], ["7"]]]
+
+
+def test_the_scripts_of_pages_without_a_server_hold_the_modules_as_they_are(tmp_path: Path) -> None:
+    tools = ROOT / "tools" / "js"
+    if not (tools / "node_modules" / "esbuild").exists():
+        missing("esbuild", "scripts must be those of the modules")
+    run_node(tools / "bundle.mjs", tmp_path)
+    stale = [one.name for one in tmp_path.iterdir() if one.read_bytes() != (STATIC / "bundles" / one.name).read_bytes()]
+    assert len(list(tmp_path.iterdir())) == 2
+    assert not stale, f"{stale} are older than the modules; run: python -m tools bundles"
 
 
 def test_differences_are_few_and_in_words(catalogue: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """One self-contained page: the explorer's own modules, styles and fonts in one file, with a recording in it.
 
-Modules become functions that are called in the order of their imports; the function `fetch` of ``recorded.js`` stands
-in for that of the browser, so all other modules are used as they are.
+esbuild makes one script of the modules: ``python -m tools bundles`` writes it. The function `fetch` of ``recorded.js``
+stands in for that of the browser, so all other modules are used as they are.
 """
 
 from __future__ import annotations
@@ -23,16 +23,7 @@ from peerpressure.support.text import HtmlPage
 
 STATIC = Path(__file__).parent / "static"
 INDEX = STATIC / "index.html"
-ENTRY, STAND_IN = "explorer.js", "recorded.js"
 TITLE = "Peer Pressure: a recorded run"
-
-_IMPORT = re.compile(r'^import\s+(\{[^}]*\}|\w+)\s+from\s+"([^"]+)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export ((?:async )?function|class|const|let) (\w+)", re.MULTILINE)
-_PASSED_ON = re.compile(r'^export (\{[^}]*\})(?: from "([^"]+)")?;\n', re.MULTILINE)
-_DEFAULT = re.compile(r"^export \{ (\w+) as default \};\n", re.MULTILINE)
-# Comments on lines of their own tell a developer what the sources tell as well.
-_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
-_INDENT = re.compile(r"^[ \t]+|^\n", re.MULTILINE)
 
 
 @final
@@ -63,7 +54,7 @@ class RecordedRun:
 
 def page(recording: RecordedRun) -> HtmlPage:
     """Return the page of a recording."""
-    style, script = style_of(INDEX), _script()
+    style, script = style_of(INDEX), script_of("recorded")
     head, body = frame_of(INDEX, style, script)
     head = re.sub(r"<title>.*</title>", f"<title>{TITLE}</title>", head)
     data = base64.b64encode(_deflated(_tape(recording))).decode()
@@ -131,58 +122,8 @@ def _data_url(file: Path) -> str:
 
 
 @cache
-def _script() -> str:
-    """Return the explorer's modules in one script."""
-    return script_of(
-        STATIC / "js" / STAND_IN, STATIC / "js" / ENTRY, between=f'const {{ fetch }} = modules["{STAND_IN}"];\n'
-    )
-
-
-@cache
-def script_of(*entries: Path, between: str = "") -> str:
-    """Return modules and all that they import in one script, with a statement between those of two entries."""
-    sources: dict[str, str] = {}
-    parts = []
-    for entry in entries:
-        before = set(sources)
-        _collect(entry, sources)
-        parts.append("\n".join(_function(name, text) for name, text in sources.items() if name not in before))
-    script = "\n".join(['"use strict";', "(() => {", "const modules = {};", f"\n{between}".join(parts), "})();\n"])
+def script_of(name: str) -> str:
+    """Return the modules of a page in one script."""
+    script = (STATIC / "bundles" / f"{name}.js").read_text("utf-8")
     assert "</script" not in script.lower(), "a script cannot hold the tag that ends it"
     return script
-
-
-def _collect(path: Path, sources: dict[str, str]) -> None:
-    """Add a module, after all modules that it imports."""
-    text = path.read_text("utf-8")
-    for _, place in _IMPORT.findall(text) + _PASSED_ON.findall(text):
-        if place and Path(place).name not in sources:
-            _collect((path.parent / place).resolve(), sources)
-    assert sources.get(path.name, text) == text, f"{path.name}: two modules of one name"
-    sources[path.name] = text
-
-
-def _function(name: str, text: str) -> str:
-    """Return a module as a function that returns what it exports."""
-    text = _IMPORT.sub(lambda match: _bound(match[1], Path(match[2]).name), text)
-    default = _DEFAULT.findall(text)
-    # A library exports one thing, and is left as it is, its licence included.
-    exported = [f"default: {one}" for one in default] or [one for _, one in _EXPORT.findall(text)]
-    if default:
-        text = _DEFAULT.sub("", text)
-    else:
-        for names, place in _PASSED_ON.findall(text):
-            source = f'modules["{Path(place).name}"].' if place else ""
-            exported += [f"{one}: {source}{one}" for one in re.findall(r"\w+", names)]
-        text = _COMMENT.sub("", _EXPORT.sub(r"\1 \2", _PASSED_ON.sub("", text)))
-    assert default or not re.search(r"^(?:import|export)\b", text, re.MULTILINE), f"{name}: an import of another form"
-    if all(line.count("`") % 2 == 0 for line in text.split("\n")):
-        # No text of several lines could lose its spaces.
-        text = _INDENT.sub("", text)
-    return f'modules["{name}"] = (() => {{\n{text}return {{ {", ".join(exported)} }};\n}})();'
-
-
-def _bound(names: str, module: str) -> str:
-    """Return the statement that binds imported names."""
-    pattern = names.replace(" as ", ": ") if names.startswith("{") else f"{{ default: {names} }}"
-    return f'const {pattern} = modules["{module}"];\n'

@@ -13,7 +13,7 @@ from peerpressure.explorer.server import PORT
 from peerpressure.networks import named
 from peerpressure.support.text import HtmlPage
 
-INDEX, ENTRY = STATIC / "story.html", STATIC / "js" / "story" / "story.js"
+INDEX = STATIC / "story.html"
 
 
 def club() -> dict[str, Any]:
@@ -26,7 +26,7 @@ def club() -> dict[str, Any]:
 @cache
 def page(documentation: str = "") -> HtmlPage:
     """Return the page of the story, with a link to the documentation if its address is given."""
-    style, script = style_of(INDEX), script_of(ENTRY)
+    style, script = style_of(INDEX), script_of("story")
     head, body = frame_of(INDEX, style, script)
     head = head.replace("<html", f'<html data-explorer="http://127.0.0.1:{PORT}/"', 1)
     link = f'<a href="{documentation}">Documentation</a>' if documentation else ""
