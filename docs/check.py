@@ -48,8 +48,6 @@ AT_WIDE = """(letter) => ({
     const isTable = text.startsWith('|') && text.endsWith('|') && text.split('|').length > 3
     return isTable || text.includes('$') ? [text.slice(0, 80)] : []
   }).concat([...document.querySelectorAll('.katex-error')].map(one => one.textContent.slice(0, 80))),
-  tracebacks: [...document.querySelectorAll('.cell_output')]
-    .filter(one => one.textContent.includes('Traceback (most recent call last)')).length,
   links: [...new Set([...document.links].map(link => link.href))],
   anchors: [...document.querySelectorAll('[id], a[name]')].map(one => one.id || one.name),
 })"""
@@ -127,8 +125,6 @@ class Site:
         page.wait_for_function(TYPESET)
         found = page.evaluate(AT_WIDE, LETTER)
         self.links[address], self.anchors[address] = found["links"], set(found["anchors"])
-        if found["tracebacks"]:
-            yield f"{found['tracebacks']} cells end in a traceback"
         yield from (f"not understood as a table or formula: {text}" for text in found["tables"])
         yield from (f"code is too long for {WIDE['width']} px: {line}" for line in found["problems"])
         page.set_viewport_size(NARROW)

@@ -1,6 +1,6 @@
 """Sphinx settings of the documentation."""
 
-import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ copyright = "2026, the Peer Pressure developers"
 release = __version__
 extensions = [
     "dark",
-    "myst_nb",
+    "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -32,13 +32,6 @@ html_static_path = ["_static"]
 katex_css_path = "katex/katex.min.css"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-# Pages with code cells are run once and again when their code changes; an error in a cell fails the build.
-nb_execution_mode = "cache"
-nb_execution_raise_on_error = True
-nb_execution_timeout = 300
-nb_merge_streams = True
-# The style of figures in pages; kernels inherit it.
-os.environ["MATPLOTLIBRC"] = str(Path(__file__).parent / "matplotlibrc")
 html_theme = "furo"
 # The site opens with the story, which is written as its index.html; this is the first of the other pages.
 root_doc = "contents"
@@ -79,8 +72,9 @@ def _bars(app: Sphinx, what: str, name: str, value: object, options: object, lin
     lines[:] = [line if ">>>" in line or "``" in line else line.replace("|", "\\|") for line in lines]
 
 
-def _relink(app: Sphinx, name: str, source: list[str]) -> None:
-    """Let links to files of the repository lead to the pages that copy them."""
+def _prepare(app: Sphinx, name: str, source: list[str]) -> None:
+    """Read directives that are comments elsewhere, and let links to files of the repository lead to their copies."""
+    source[0] = re.sub(r"^<!-- (\{\w+\}.*?)\s*-->$", r"```\1\n```", source[0], flags=re.DOTALL | re.MULTILINE)
     if "/" in name:
         source[0] = pages.relinked(source[0])
 
@@ -95,5 +89,5 @@ def setup(app: Sphinx) -> None:
     """Connect what Sphinx calls."""
     app.connect("build-finished", _open_with_story)
     app.connect("autodoc-process-docstring", _bars, priority=100)
-    app.connect("source-read", _relink)
+    app.connect("source-read", _prepare)
     app.connect("missing-reference", _by_last_name)

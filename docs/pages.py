@@ -136,7 +136,7 @@ def interface_page() -> str:
     ]
     lines += ["has `help()`, such as `help(peerpressure.simulate)`.", ""]
     entries = [f"{namespace.removeprefix('peerpressure.')} <api/{namespace}>" for namespace in listed]
-    lines += ["```{toctree}", ":hidden:", "", *entries, "```", ""]
+    lines += ["<!-- {toctree}", ":hidden:", "", *entries, "-->", ""]
     for namespace, names in listed.items():
         home = importlib.import_module(namespace)
         lines += [f"## `{namespace}`", "", f"{NAMESPACES[namespace]}.", ""]

@@ -8,7 +8,6 @@ import re
 import runpy
 import shlex
 import shutil
-import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from docs import outputs
 
 import peerpressure as pp
 from peerpressure import cli
@@ -85,14 +85,9 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> list[Block]:
-    fences = r"^( *)```(python|toml|sh|\{code-cell\}[^\n]*)\n(.*?)^\1```$"
+    fences = r"^( *)```(python|toml|sh)\n(.*?)^\1```$"
     found = re.findall(fences, page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [Block("python" if "cell" in kind else kind, _plain(text)) for _, kind, text in found]
-
-
-def _plain(text: str) -> str:
-    """Leave out the options of a cell, which are lines of `:key: value` or a block between dashes."""
-    return re.sub(r"\A(?:(?::[\w-]+:.*\n)+|---\n.*?---\n)", "", text, flags=re.DOTALL if text.startswith("---") else 0)
+    return [Block(language, text) for _, language, text in found]
 
 
 def left_out(line: str) -> bool:
@@ -111,9 +106,10 @@ def shorten(folder: Path) -> None:
         file.write_text(shorter(file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def run_python(code: str, names: dict[str, Any]) -> None:
-    if not any(left_out(line) for line in code.splitlines()):
-        exec(compile(code, "<block>", "exec"), names)
+def run_python(code: str, names: dict[str, Any]) -> outputs.Output:
+    if any(left_out(line) for line in code.splitlines()):
+        return outputs.Output("", None)
+    return outputs.execute(code, names)
 
 
 def run_shell(code: str) -> None:
@@ -182,28 +178,45 @@ def _gephi() -> bytes:
 @pytest.mark.usefixtures("drawn_once", "worker_here")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
 def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, Any] = {"__name__": "__page__"}
     whole = page.read_text(encoding="utf-8")
+    # Pages that show outputs print and draw these, and are short enough.
+    shown = outputs.shown(whole)
     with contextlib.ExitStack() as stack:
         address = "http://127.0.0.1:8321"
         live = stack.enter_context(served(Limits())) if address in whole else address
+        stack.enter_context(outputs.style())
         monkeypatch.chdir(tmp_path)
         monkeypatch.syspath_prepend(tmp_path)
         prepare(tmp_path, whole)
-        if "{code-cell}" not in whole:
+        if not shown:
             shorten(tmp_path)
-        for language, text in blocks(page):
-            # Executed pages draw conclusions from their numbers, and are short enough.
-            text = text if "{code-cell}" in whole else shorter(text)  # noqa: PLW2901
-            if language == "python":
-                run_python(text.replace(address, live.rstrip("/")), names)
-            elif language == "sh":
+        for block in blocks(page):
+            text = block.text if shown else shorter(block.text)
+            if block.language == "python":
+                output = run_python(text.replace(address, live.rstrip("/")), names)
+                assert outputs.stale(page, shown.get(text, outputs.Shown(None, None)), output) == []
+            elif block.language == "sh":
                 run_shell(text)
             else:
                 run_toml(text)
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
+
+
+def test_outputs_that_changed_are_found(tmp_path: Path) -> None:
+    page, picture = tmp_path / "page.md", "images/outputs/page-1.webp"
+    code = "import matplotlib.pyplot as plt\n\nplt.plot([1, {last}])\nprint('ends at', {last} / 3)\n"
+    block = f"```python\n{code.format(last=4)}```\n\n```text\n```\n\n![A line]({picture})\n"
+    page.write_text(block, encoding="utf-8")
+    (tmp_path / picture).parent.mkdir(parents=True)
+    outputs.write(page)
+    ((now, show),) = outputs.shown(page.read_text(encoding="utf-8")).items()
+    assert show == outputs.Shown("ends at 1.3333333333333333\n", picture)
+    with outputs.style():
+        same, other = (outputs.execute(text, {}) for text in (now, code.format(last=-4)))
+        assert outputs.stale(page, show, same) == []
+        assert outputs.stale(page, show, same._replace(printed="ends at\n1.334")) == []
+        assert len(outputs.stale(page, show, other)) == 2
+        assert len(outputs.stale(page, show, outputs.Output("stops at 1.333", None))) == 2
 
 
 def test_code_fits_into_the_page_in_every_usual_font() -> None:
@@ -275,7 +288,7 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
 def test_every_page_is_listed_in_a_table_of_contents() -> None:
     listed = set()
     for page in DOCS:
-        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+        for tree in re.findall(r"<!-- \{toctree\}\n(.*?)-->", page.read_text(encoding="utf-8"), flags=re.DOTALL):
             names = [line.strip() for line in tree.splitlines() if line.strip() and not line.startswith(":")]
             listed |= {(page.parent / f"{name}.md").resolve() for name in names}
     assert [page for page in DOCS if page not in listed and page != ROOT / "docs" / "contents.md"] == []
@@ -376,10 +389,9 @@ def test_the_page_on_the_paper_has_every_figure_with_its_number_and_parameters()
 def test_the_gallery_shows_every_example_with_its_sentence() -> None:
     folder = ROOT / "docs" / "gallery"
     index = (folder / "index.md").read_text(encoding="utf-8")
-    cards = re.findall(r"card\} (.*)\n:img-top: thumbnails/(.*)\.webp\n.*\n:link: (.*)\n.*\n\n((?:.+\n)+?):::", index)
+    cards = re.findall(r"\(thumbnails/(.*)\.webp\)\]\((.*)\.md\) \| \*\*\[(.*)\]\((.*)\.md\)\*\*<br>(.*) \|", index)
     pages = {page.stem: page.read_text(encoding="utf-8") for page in folder.glob("*.md") if page.stem != "index"}
     assert sorted(link for *_, link, _ in cards) == sorted(pages)
-    for title, picture, link, sentence in cards:
-        assert picture == link
-        assert (folder / "thumbnails" / f"{picture}.webp").is_file()
-        assert f"\n# {title}\n\n{sentence}" in pages[link]
+    for picture, target, title, link, sentence in cards:
+        assert picture == target == link
+        assert pages[link].startswith(f"# {title}\n\n{sentence}\n")
