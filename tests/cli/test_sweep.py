@@ -84,6 +84,29 @@ def test_a_second_run_computes_nothing_and_status_tells_so(done: Path, folder: P
     assert run(capfd, "sweep", "status", done).status == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "edited", "there"),
+    [
+        ("replications = 2", "replications = 3", "8 of its 12 units"),
+        ("seed = 5", "seed = 6", "0 of its 8 units"),
+        ("[0.1, 1.0]", "[1.0, 0.1]", "8 of its 8 units"),
+    ],
+)
+@pytest.mark.parametrize("command", ["status", "collect", "plot"])
+def test_results_are_those_of_the_file_as_it_is_now(
+    command: str, line: str, edited: str, there: str, done: Path, folder: Path, capfd: Captured, tmp_path: Path
+) -> None:
+    shutil.copy(folder / "small.toml", tmp_path)
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace(line, edited))
+    shutil.copytree(done, tmp_path / "sweep-results")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    refused = run(capfd, "sweep", command, tmp_path / "sweep.toml")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert f"those of another version, which has {there}" in refused.err
+    assert {path: path.read_bytes() for path in before} == before
+    assert run(capfd, "sweep", command, tmp_path / "sweep-results").status == 0
+
+
 @pytest.mark.parametrize("kind", ["lines", "boxes", "heat"])
 def test_every_kind_of_plot_is_drawn(kind: str, done: Path, capfd: Captured, tmp_path: Path) -> None:
     arguments = ["--kind", kind, "--measure", "recovery_error", "--out", tmp_path]

@@ -127,8 +127,8 @@ def status(place: Place, as_json: AsJson = False) -> None:
     """
     from peerpressure.sweep import status as sweep_status
 
-    folder = _folder(place)
-    _print_status(sweep_status(folder), folder, as_json=as_json)
+    folder, plan = _sweep_at(place)
+    _print_status(sweep_status(folder, plan=plan), folder, as_json=as_json)
 
 
 @app.command(cls=Command)
@@ -148,14 +148,14 @@ def collect(
     """
     from peerpressure.sweep import collect as collect_results, write_table
 
-    folder = _folder(place)
+    folder, plan = _sweep_at(place)
     target = out or folder / "table.csv"
     # A wrong suffix is a wrong argument.
     with listing_problems():
         table_format(target)
     declare_output(target)
     # Read before the target is opened: an unfinished sweep leaves an existing table unchanged.
-    table = collect_results(folder, partial=partial)
+    table = collect_results(folder, plan=plan, partial=partial)
     write_table(table, target)
     if as_json:
         print_json({"file": target, "rows": len(table), "columns": list(table.columns)})
@@ -180,12 +180,12 @@ def plot(
 
     Example: peerpressure sweep plot sweep.toml --kind heat --measure spread
     """
-    folder = _folder(place)
+    folder, plan = _sweep_at(place)
     check_folder(out or folder)
     from peerpressure.sweep import collect as collect_results
 
     # A plot of what is done so far is useful while the sweep runs.
-    table = collect_results(folder, partial=True)
+    table = collect_results(folder, plan=plan, partial=True)
     # Matplotlib is imported while the line is visible, since that takes a while.
     with progress_line() as show_stage:
         from peerpressure.plotting import save
@@ -260,15 +260,16 @@ def _beside(file: Path) -> Path:
     return file.with_name(f"{file.stem}-results")
 
 
-def _folder(place: Path) -> Path:
-    """Return the folder of a sweep from itself or from the file that describes it."""
+def _sweep_at(place: Path) -> tuple[Path, Plan | None]:
+    """Return the folder of a sweep, and its plan if the file that describes it is given."""
     # A folder suffices: the sweep file may have changed or moved since.
     if place.is_dir():
-        return place
+        return place, None
     with listing_problems():
         from peerpressure.scenario import load_sweep
 
-        return load_sweep(place).folder or _beside(place)
+        loaded = load_sweep(place)
+        return loaded.folder or _beside(place), loaded.plan
 
 
 def _print_status(state: SweepStatus, folder: Path, *, as_json: bool) -> None:

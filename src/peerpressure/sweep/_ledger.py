@@ -192,7 +192,7 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
     """Open the ledger of a sweep; errors of SQLite become a SweepError."""
     path = folder / LEDGER
     if not create and not path.is_file():
-        rule, remedy = "the folder must hold a sweep", "run the sweep, or name its folder"
+        rule, remedy = "the folder must hold results of a sweep", "run the sweep, or name its folder"
         if (folder / SHARDS).is_dir():
             rule = "the parts of a sweep must be merged"
             remedy = "when all have ended, run it without a part: what they have finished is kept"
@@ -298,6 +298,10 @@ class Ledger:
             connection.execute("UPDATE unit SET position = NULL")
             connection.executemany(_REGISTER, rows)
             connection.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", facts.items())
+
+    def holds(self, plan: Plan) -> bool:
+        """Return whether the ledger is of a plan: of its units, in their order, with its seed."""
+        return self.fingerprint() == plan.fingerprint and self._facts().get("digest") == plan.digest
 
     def states(self) -> dict[str, str]:
         """Return the state of each unit of the plan, in its order."""

@@ -25,7 +25,7 @@ from peerpressure.sweep._ledger import (
     is_held,
     open_ledger,
 )
-from peerpressure.sweep.plan import REPLICATION, Fingerprint, Unit, canonical, hash_bytes, hash_text, unit_key
+from peerpressure.sweep.plan import REPLICATION, Fingerprint, Plan, Unit, canonical, hash_bytes, hash_text, unit_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
             yield from entries
 
 
-def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.DataFrame:
+def collect(folder: str | os.PathLike[str], *, plan: Plan | None = None, partial: bool = False) -> pd.DataFrame:
     """Return the table of a finished sweep, in the order of its plan.
 
     The table does not depend on how the units were computed.
@@ -156,6 +156,8 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
     ----------
     folder : path-like
         Folder of the sweep.
+    plan : Plan, optional
+        The plan that the folder must hold.
     partial : bool, default False
         Whether to return the finished units of an unfinished sweep.
 
@@ -171,7 +173,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
     DamagedSweepError
         If the ledger or a result file is damaged.
     OtherSweepError
-        If a result belongs to another task, version or seed.
+        If a result belongs to another task, version or seed, or the folder holds another plan.
 
     See Also
     --------
@@ -185,6 +187,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
     """
     where = expanded(folder)
     with open_ledger(where) as ledger:
+        _check_plan(ledger, plan, where)
         # Read in one go: a running sweep may change the ledger while the result files are read below.
         fingerprint, states = ledger.fingerprint(), ledger.states()
         axes, keys = ledger.table_order()
@@ -198,6 +201,17 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
         remedy = "run it again (with failed units retried), or ask for the partial table"
         raise UnfinishedSweepError(message("a sweep must be finished to be collected", got=got, remedy=remedy))
     return _frame(axes, list(_records(where, axes, done, fingerprint, labels)))
+
+
+def _check_plan(ledger: Ledger, plan: Plan | None, folder: Path) -> None:
+    """Refuse results of another plan, such as that of a sweep file before it was edited."""
+    if plan is None or ledger.holds(plan):
+        return
+    states = ledger.states() if ledger.fingerprint() == plan.fingerprint else {}
+    there = sum(states.get(unit.key) == "done" for unit in plan.units)
+    rule = f"results in {folder} must be of the sweep as it is described now"
+    got = f"those of another version, which has {there:,} of its {len(plan):,} units"
+    raise OtherSweepError(message(rule, got=got, remedy="run the sweep, or name the folder for the results in it"))
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -385,13 +399,15 @@ class SweepStatus:
         return f"; {self.recomputed} computed again, since their files were damaged" if self.recomputed else ""
 
 
-def status(folder: str | os.PathLike[str]) -> SweepStatus:
+def status(folder: str | os.PathLike[str], *, plan: Plan | None = None) -> SweepStatus:
     """Return the status of a sweep, whether or not a process runs it.
 
     Parameters
     ----------
     folder : path-like
         Folder of the sweep.
+    plan : Plan, optional
+        The plan that the folder must hold.
 
     Returns
     -------
@@ -400,6 +416,8 @@ def status(folder: str | os.PathLike[str]) -> SweepStatus:
 
     Raises
     ------
+    OtherSweepError
+        If the folder holds another plan.
     SweepError
         If the folder contains no sweep, or its ledger cannot be read.
 
@@ -415,6 +433,7 @@ def status(folder: str | os.PathLike[str]) -> SweepStatus:
     """
     where = expanded(folder)
     with open_ledger(where) as ledger:
+        _check_plan(ledger, plan, where)
         held = ledger.fingerprint()
         done = [key for key, state in ledger.states().items() if state == "done"]
         lost = set() if held is None else damaged_keys(where, done, held)
