@@ -100,8 +100,8 @@ assert parse_scenario(scenario.to_toml()) == scenario
 assert "did you mean 'std'?" in problem(noise="law = 'logistic'\\nstdd = 1")["noise.stdd"]
 assert "logistic" in schema_text()
 assert "logistic" in starter_text()
-assert command("--graph", "k2", "--noise", "logistic:1")[0] == 0
-assert "logistic:STD" in command("--graph", "k2", "--noise", "logistic:1:1")[1]
+assert command("--network", "k2", "--noise", "logistic:1")[0] == 0
+assert "logistic:STD" in command("--network", "k2", "--noise", "logistic:1:1")[1]
 title, blurb, sliders = offered("noises", "logistic")
 assert (title, [*sliders]) == ("Logistic", ["std"]) and "tails" in blurb
 """
@@ -130,7 +130,7 @@ assert "must be above 0" in problem(pressure="kind = 'saturating'\\nlimit = 0")[
 assert "needed" in problem(pressure="kind = 'saturating'")["pressure.limit"]
 assert "half-time (steps)" in schema_text()
 assert "saturating" in starter_text()
-status, text = command("--graph", "k2", "--pressure", "saturating:4:20")
+status, text = command("--network", "k2", "--pressure", "saturating:4:20")
 assert status == 0 and "4 t/(20 + t)" in text, text
 title, blurb, sliders = offered("schedules", "saturating")
 assert (title, sliders) == ("Saturating", {"limit": 5.0, "half": 10.0}) and "approaches" in blurb
@@ -143,8 +143,8 @@ assert parse_scenario(scenario.to_toml()) == scenario
 assert "at least 3, got 2" in problem(network="generator = 'wheel'\\nspokes = 2")["network.spokes"]
 assert "One agent in the middle of a ring." in schema_text()
 assert "wheel" in starter_text()
-assert command("--graph", "w:5")[0] == 0
-assert "wheel:SPOKES" in command("--graph", "wheel")[1]
+assert command("--network", "w:5")[0] == 0
+assert "wheel:SPOKES" in command("--network", "wheel")[1]
 title, blurb, sliders = offered("generators", "wheel")
 assert (title, sliders) == ("Wheel", {"spokes": 12}) and "ring" in blurb
 try:

@@ -234,7 +234,7 @@ def test_the_page_on_own_data_shows_what_is_printed(
     shown = "".join(re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)).splitlines()
     assert cli.invoke(["check", "study.toml"]) == 0
     checked = capfd.readouterr().out
-    assert cli.invoke(["recover", "study.toml", "--outputs", "observed.csv"]) == 0
+    assert cli.invoke(["recover", "observed.csv", "--scenario", "study.toml"]) == 0
     assert [line for line in checked.splitlines()[1:] if line not in shown] == []
     words = " ".join((checked + capfd.readouterr().out).split())
     # Abridged lines end in an ellipsis, and the files stand side by side.
@@ -350,7 +350,7 @@ def written() -> dict[str, set[str]]:
 def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
-    assert cli.invoke(["recover", "study.toml", "--outputs", "observed.csv", "--out", "recovered.csv"]) == 0
+    assert cli.invoke(["recover", "observed.csv", "--scenario", "study.toml", "--out", "recovered.csv"]) == 0
     model = pp.Model(pp.networks.cycle(5), hidden=range(5), noise=pp.Gaussian(1.0))
     fitted = pp.fit(pp.recovery.outputs_of(pp.simulate(model, 20, seed=1), model), model, ("std",))
     found = written() | {

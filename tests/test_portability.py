@@ -94,7 +94,7 @@ def test_every_module_can_be_imported_and_every_command_works_without_unix(folde
     names = [".".join(path.relative_to(ROOT.parent).with_suffix("").parts) for path in FILES]
     names = [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
     commands = [
-        ["diagnose", "--graph", "cycle:5", "--json"],
+        ["diagnose", "--network", "cycle:5", "--json"],
         ["check", "study.toml"],
         ["run", "study.toml"],
         ["sweep", "run", "sweep.toml", "--workers", "1"],

@@ -34,13 +34,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("graph", ["edges.csv", "ba:100:2", "karate", "followers:50:2:0.3"])
 def test_a_diagnosis_says_that_opinions_were_drawn(capfd: Captured, folder: Path, graph: str) -> None:
     for seed in ((), ("--seed", 7)):
-        plain = words(run(capfd, "diagnose", "--graph", graph, *seed).out)
+        plain = words(run(capfd, "diagnose", "--network", graph, *seed).out)
         if graph != "followers:50:2:0.3":
             assert DRAWN in plain
-        explained = words(run(capfd, "diagnose", "--graph", graph, "--explain", *seed).out)
+        explained = words(run(capfd, "diagnose", "--network", graph, "--explain", *seed).out)
         for text in (plain, explained):
             assert f"{ROW} {seed[1] if seed else 0}; --hidden FILE takes yours" in text
-        answer = run(capfd, "diagnose", "--graph", graph, "--json", *seed).json
+        answer = run(capfd, "diagnose", "--network", graph, "--json", *seed).json
         assert answer["hidden_drawn"] == f"{ROW} {seed[1] if seed else 0}"
 
 
@@ -49,10 +49,10 @@ def test_a_diagnosis_says_that_opinions_were_drawn(capfd: Captured, folder: Path
 )
 def test_a_table_gives_the_opinions(capfd: Captured, folder: Path, words_given: str, expected: list[float]) -> None:
     verdict = diagnose(Model(read_network(folder / "edges.csv"), hidden=expected))
-    answer = run(capfd, "diagnose", "--graph", "edges.csv", "--hidden", words_given, "--json").json
+    answer = run(capfd, "diagnose", "--network", "edges.csv", "--hidden", words_given, "--json").json
     assert answer["value"] == verdict.value
     assert answer["hidden_drawn"] is None
-    text = run(capfd, "diagnose", "--graph", "edges.csv", "--hidden", words_given).out
+    text = run(capfd, "diagnose", "--network", "edges.csv", "--hidden", words_given).out
     assert "at random" not in text
     assert "the mean of hidden opinions weighted by" in words(text)
 
@@ -70,8 +70,8 @@ def test_the_table_overrides_a_scenario(capfd: Captured, folder: Path) -> None:
 
 def test_a_path_with_a_colon_is_a_path(capfd: Captured, folder: Path) -> None:
     (folder / "people.csv").rename(folder / "a:b.csv")
-    assert run(capfd, "diagnose", "--graph", "edges.csv", "--hidden", "a:b.csv").status == 0
-    assert run(capfd, "diagnose", "--graph", "edges.csv", "--hidden", "a:b.csv:opinion").status == 0
+    assert run(capfd, "diagnose", "--network", "edges.csv", "--hidden", "a:b.csv").status == 0
+    assert run(capfd, "diagnose", "--network", "edges.csv", "--hidden", "a:b.csv:opinion").status == 0
 
 
 QUICK = "[run]\nsteps = 3\nseed = 5\n[output]\nfigures = false\nreport = false\n"

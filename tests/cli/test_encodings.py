@@ -45,15 +45,15 @@ COMMANDS: list[list[str]] = [
     ["check", "bad.toml"],
     ["run", "bad.toml"],
     WITH_RHO,
-    ["diagnose", "--graph", "star:9", "--pressure", "2^sqrt(t)", "--noise", "gaussian:1", "--steps", "20"],
-    ["diagnose", "--graph", "cycle:9", "--adaptation", "0.1", "--noise", "gaussian:1"],
-    ["diagnose", "--graph", "cycle:9", "--continuous"],
-    ["diagnose", "--graph", "ρ"],
+    ["diagnose", "--network", "star:9", "--pressure", "2^sqrt(t)", "--noise", "gaussian:1", "--steps", "20"],
+    ["diagnose", "--network", "cycle:9", "--adaptation", "0.1", "--noise", "gaussian:1"],
+    ["diagnose", "--network", "cycle:9", "--continuous"],
+    ["diagnose", "--network", "ρ"],
     ["run", "study.toml"],
     ["run", "study.toml", "--json"],
-    ["recover", "study.toml", "--outputs", "outputs.csv"],
-    ["recover", "study.toml", "--outputs", "missing.csv"],
-    ["recover", "study.toml", "--outputs", "outputs.csv", "--json"],
+    ["recover", "outputs.csv", "--scenario", "study.toml"],
+    ["recover", "missing.csv", "--scenario", "study.toml"],
+    ["recover", "outputs.csv", "--scenario", "study.toml", "--json"],
     ["sweep", "run", "sweep.toml", "--workers", "1"],
     ["sweep", "status", "sweep.toml"],
     ["sweep", "collect", "sweep.toml"],
@@ -63,7 +63,7 @@ COMMANDS: list[list[str]] = [
 FOREIGN = ["run", "bäd.toml"]
 FAILING = {("check", "bad.toml"): 2, ("run", "bad.toml"): 2, ("diagnose", "ρ"): 2, ("recover", "missing.csv"): 2}
 PLAIN_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-FEW = [["version"], ["check", "bad.toml"], WITH_RHO, ["recover", "study.toml", "--outputs", "outputs.csv", "--json"]]
+FEW = [["version"], ["check", "bad.toml"], WITH_RHO, ["recover", "outputs.csv", "--scenario", "study.toml", "--json"]]
 # The first encoding, which has the fewest characters, comes from the locale, and the others are set as PYTHONIOENCODING
 # would set them. What an encoding lacks is written by one function, so few commands suffice for these; other tests of
 # commands read UTF-8.

@@ -97,7 +97,7 @@ def test_diagnose_says_what_the_library_says(file: Path, capfd: Captured) -> Non
 )
 def test_flags_stand_for_sections(flags: list[str], text: str, capfd: Captured, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(text)
-    there = ["--graph", "cycle:7", "--noise", "gaussian:0.3", "--steps", "30", "--seed", "3"]
+    there = ["--network", "cycle:7", "--noise", "gaussian:0.3", "--steps", "30", "--seed", "3"]
     from_flags = run(capfd, "diagnose", *there, *flags, "--json")
     assert from_flags.status == 0
     assert from_flags.json == run(capfd, "diagnose", tmp_path / "study.toml", "--json").json
@@ -105,7 +105,7 @@ def test_flags_stand_for_sections(flags: list[str], text: str, capfd: Captured, 
 
 def test_continuous_time_has_a_flag(capfd: Captured) -> None:
     # On a bipartite graph the same pressure makes steps swing forever, and flowing time not.
-    graph = ["--graph", "star:5", "--pressure", "t^2", "--json"]
+    graph = ["--network", "star:5", "--pressure", "t^2", "--json"]
     assert run(capfd, "diagnose", *graph).json["outcome"] == "oscillation"
     assert run(capfd, "diagnose", *graph, "--continuous").json["outcome"] == "biased_consensus"
 
@@ -116,7 +116,7 @@ def test_continuous_time_has_a_flag(capfd: Captured) -> None:
     ids=["adaptation", "dynamics"],
 )
 def test_flags_of_extensions_hold_in_continuous_time(more: list[str], outcome: str, capfd: Captured) -> None:
-    there = ["--graph", "cycle:7", "--noise", "gaussian:0.3", "--steps", "30", "--continuous", "--json"]
+    there = ["--network", "cycle:7", "--noise", "gaussian:0.3", "--steps", "30", "--continuous", "--json"]
     answer = run(capfd, "diagnose", *there, *more)
     assert (answer.status, answer.json["outcome"]) == (0, outcome)
     plain = run(capfd, "diagnose", *there).json
@@ -128,8 +128,8 @@ def test_recover_finds_what_is_held_now_or_was_at_first(capfd: Captured, tmp_pat
     file.write_text(GIVING_WAY)
     experiment = Experiment(load_scenario(file))
     experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
-    now = run(capfd, "recover", file, "--outputs", observed, "--json").json
-    first = run(capfd, "recover", file, "--outputs", observed, "--target", "initial", "--json").json
+    now = run(capfd, "recover", observed, "--scenario", file, "--json").json
+    first = run(capfd, "recover", observed, "--scenario", file, "--target", "initial", "--json").json
     assert (now["methods"][0]["target"], first["methods"][0]["target"]) == ("current", "initial")
     value = pd.DataFrame(now["agents"])["value"].to_numpy().reshape(2, 7)
     np.testing.assert_allclose(value, experiment.estimates["kalman"].value, atol=1e-9)
@@ -141,12 +141,12 @@ def test_recover_reads_real_times(capfd: Captured, tmp_path: Path) -> None:
     file.write_text(FLOWING)
     experiment = Experiment(load_scenario(file))
     experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
-    answer = run(capfd, "recover", file, "--outputs", observed, "--json")
+    answer = run(capfd, "recover", observed, "--scenario", file, "--json")
     assert answer.status == 0
     value = pd.DataFrame(answer.json["agents"])["value"].to_numpy().reshape(2, 7)
     np.testing.assert_allclose(value, experiment.estimates["innovations"].value, atol=1e-9)
     observed.write_text("time,agent,public\n0.3,0,0.5\n")
-    refused = run(capfd, "recover", file, "--outputs", observed)
+    refused = run(capfd, "recover", observed, "--scenario", file)
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert "multiples of the step 0.2" in refused.err
 

@@ -235,7 +235,7 @@ def test_a_diagnosis_needs_no_run(tmp_path: Path, capfd: Captured) -> None:
     # As if the file had that length, or the seed that its opinions are drawn from.
     assert run(capfd, "diagnose", file, "--seed", 3, "--json").json["value"] != answer.json["value"]
     found = run(capfd, "diagnose", file, "--steps", 40, "--json").json["forecast"]
-    plain = run(capfd, "diagnose", "--graph", "cycle:7", "--noise", "gaussian:1", "--steps", 40, "--json")
+    plain = run(capfd, "diagnose", "--network", "cycle:7", "--noise", "gaussian:1", "--steps", 40, "--json")
     assert found == plain.json["forecast"]
     # A network that changes has no law without a length.
     file.write_text('[network]\ngenerator = "cycle"\nn = 7\ndynamics = { kind = "failing_edges", probability = 0.2 }\n')
@@ -245,7 +245,7 @@ def test_a_diagnosis_needs_no_run(tmp_path: Path, capfd: Captured) -> None:
     assert run(capfd, "diagnose", file, "--steps", 40).status == 0
 
 
-DIAGNOSE = ["diagnose", "--graph", "k2"]
+DIAGNOSE = ["diagnose", "--network", "k2"]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ COPIES = """
 import contextlib, io, json, os, sys
 from peerpressure import cli
 with contextlib.redirect_stdout(io.StringIO()):
-    cli.invoke(["diagnose", "--graph", "k2"])
+    cli.invoke(["diagnose", "--network", "k2"])
 for number, (arguments, closed) in enumerate(json.loads(sys.argv[1])):
     if not os.fork():
         for stream, name in enumerate(("stdin", "stdout", "stderr")):
@@ -312,7 +312,7 @@ def test_ctrl_c_while_modules_load_is_one_line(capfd: Captured, monkeypatch: pyt
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_numbers_that_no_axis_holds_are_refused_in_one_line(tmp_path: Path, capfd: Captured) -> None:
-    given = ("--graph", "path:2", "--noise", "gaussian:1e308", "--steps", "1", "--seed", "3", "--out", tmp_path / "out")
-    told = run(capfd, "simulate", *given)
+    given = ("--network", "path:2", "--noise", "gaussian:1e308", "--steps", "1", "--seed", "3")
+    told = run(capfd, "simulate", *given, "--out", tmp_path / "out")
     assert (told.status, told.out) == (1, "")
     assert "rescale hidden opinions and noise" in told.err.splitlines()[-1]

@@ -97,11 +97,11 @@ def test_recover_takes_the_method_that_can_read_the_table(capfd: pytest.CaptureF
     rows = pp.simulate(MODEL, 20, seed=1).to_dataframe().query("time > 0")
     rows.drop(rows.index[30]).to_csv(tmp_path / "gaps.csv", index=False)
     study, gaps = str(tmp_path / "study.toml"), str(tmp_path / "gaps.csv")
-    told = run(capfd, "recover", study, "--outputs", gaps)
+    told = run(capfd, "recover", gaps, "--scenario", study)
     assert told.status == 0
     assert "by kalman" in told.out
     assert "kalman was chosen: outputs are missing" in " ".join(told.out.split())
-    refused = run(capfd, "recover", study, "--outputs", gaps, "--method", "innovations")
+    refused = run(capfd, "recover", gaps, "--scenario", study, "--method", "innovations")
     assert refused.status != 0
     assert "use the method kalman" in refused.err
 
@@ -146,7 +146,7 @@ def test_recover_names_the_key_that_allows_distrust(
     distrust: tuple[Path, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     scenario, outputs = distrust
-    command = ("recover", str(scenario), "--outputs", str(outputs), "--unknown-network")
+    command = ("recover", str(outputs), "--scenario", str(scenario), "--unknown-network")
     refused = run(capfd, *command)
     assert refused.status == 2
     assert "(signed in unknown_network of [observe])" in refused.err
@@ -172,7 +172,7 @@ def test_infer_names_its_options_as_remedies(distrust: tuple[Path, Path], capfd:
 
 
 READERS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
-    "recover": lambda study, data: ("recover", study, "--outputs", data),
+    "recover": lambda study, data: ("recover", data, "--scenario", study),
     "fit": lambda study, data: ("fit", data, "--network", study.with_name("ran") / "edges.csv"),
     "compare": lambda study, data: (
         *("compare", data, "--network", study.with_name("ran") / "edges.csv"),
@@ -275,13 +275,13 @@ PYTHON = re.compile(r"\b[a-z_]+=(?!=)|\b[A-Z]\w*\(|\b(?:method|observation|unkno
     ("arguments", "says"),
     [
         (
-            ("recover", "study.toml", "--outputs", "gaps.csv", "--method", "innovations"),
+            ("recover", "gaps.csv", "--scenario", "study.toml", "--method", "innovations"),
             "the method kalman, gls or ols, which can do without (--method)",
         ),
-        (("recover", "study.toml", "--outputs", "rounded.csv", "--method", "innovations"), "the method kalman"),
-        (("recover", "study.toml", "--outputs", "answers.csv", "--method", "mle"), ""),
-        (("recover", "study.toml", "--outputs", "answers.csv", "--method", "magic"), "innovations"),
-        (("recover", "large.toml", "--outputs", "few.csv", "--method", "kalman"), ""),
+        (("recover", "rounded.csv", "--scenario", "study.toml", "--method", "innovations"), "the method kalman"),
+        (("recover", "answers.csv", "--scenario", "study.toml", "--method", "mle"), ""),
+        (("recover", "answers.csv", "--scenario", "study.toml", "--method", "magic"), "innovations"),
+        (("recover", "few.csv", "--scenario", "large.toml", "--method", "kalman"), ""),
         (("fit", "answers.csv", "--network", "edges.csv", "--unknown", "slop"), "for instance std and stubbornness"),
         (("fit", "answers.csv", "--network", "edges.csv", "--scale", "1:2"), "1 and 5 for five points"),
         (("fit", "answers.csv", "--network", "edges.csv", "--level", "2"), "level"),
@@ -300,12 +300,12 @@ PYTHON = re.compile(r"\b[a-z_]+=(?!=)|\b[A-Z]\w*\(|\b(?:method|observation|unkno
             ("infer", "answers.csv", "--pressure", "1", "--std", "agent", "--symmetric"),
             "use a common deviation, or infer a directed network (--std, --symmetric)",
         ),
-        (("simulate", "--graph", "signed.csv"), "signed"),
-        (("simulate", "--graph", "ba:3:9"), ""),
-        (("simulate", "--graph", "k2", "--noise", "gaussian:-1"), "--noise"),
-        (("simulate", "--graph", "k2", "--pressure", "t +"), "--pressure"),
-        (("simulate", "--graph", "k2", "--isolated", "away"), "--isolated"),
-        (("simulate", "--graph", "apart.csv"), ""),
+        (("simulate", "--network", "signed.csv"), "signed"),
+        (("simulate", "--network", "ba:3:9"), ""),
+        (("simulate", "--network", "k2", "--noise", "gaussian:-1"), "--noise"),
+        (("simulate", "--network", "k2", "--pressure", "t +"), "--pressure"),
+        (("simulate", "--network", "k2", "--isolated", "away"), "--isolated"),
+        (("simulate", "--network", "apart.csv"), ""),
         (("release", "study.toml", "--out", "new"), "[agents]"),
     ],
 )

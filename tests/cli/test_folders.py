@@ -287,12 +287,12 @@ def test_estimates_in_a_folder_are_repeated_bit_by_bit(tmp_path: Path, capfd: Ca
     observed = file.with_name("observed.csv")
     observed.write_text("time,ann,bob,cat\n1,0.1,0.8,0.5\n2,0.3,0.7,\n3,0.4,0.6,0.5\n")
     out = file.with_name("estimates")
-    answer = run(capfd, "recover", file, "--outputs", observed, "--out", out)
+    answer = run(capfd, "recover", observed, "--scenario", file, "--out", out)
     assert answer.status == 0, answer.err
     # Missing outputs are no error: the method that can do without them is taken, and named.
     assert "kalman" in answer.out.lower()
     assert json.loads((out / "estimates.json").read_text())["methods"][0]["method"] == "kalman"
-    refused = run(capfd, "recover", file, "--outputs", observed, "--method", "innovations")
+    refused = run(capfd, "recover", observed, "--scenario", file, "--method", "innovations")
     assert refused.status == 2
     assert "use the method kalman" in refused.err
     assert "(--method)" in refused.err
@@ -301,7 +301,7 @@ def test_estimates_in_a_folder_are_repeated_bit_by_bit(tmp_path: Path, capfd: Ca
     (results.parent / "notes").mkdir()
     (results.parent / "notes" / "mine.txt").touch()
     kept = results / "inputs" / "observed.csv"
-    refused = run(capfd, "recover", results / "scenario.toml", "--outputs", kept, "--out", results.parent / "notes")
+    refused = run(capfd, "recover", kept, "--scenario", results / "scenario.toml", "--out", results.parent / "notes")
     assert refused.status == 2
     assert "name a new folder" in refused.err
 
@@ -311,8 +311,12 @@ ESTIMATED = {
     "compare": ("compare", "data/answers.csv", "--network", "friends.csv", "--rival", "none", "--rival", "linear"),
     "response": ("response", "data/rounds.csv", "--first", "before", "--permutations", "19"),
     "infer": ("infer", "data/answers.csv", "--pressure", "0.5*t", "--symmetric"),
-    "recover": ("recover", "study.toml", "--outputs", "data/answers.csv", "--method", "kalman", "--method", "ols"),
-    "recover without a network": ("recover", "study.toml", "--outputs", "data/answers.csv", "--unknown-network"),
+    "recover": ("recover", "data/answers.csv", "--scenario", "study.toml", "--method", "kalman", "--method", "ols"),
+    "recover from options": (
+        *("recover", "data/answers.csv", "--network", "friends.csv"),
+        *("--pressure", "0.5*t", "--noise", "gaussian:0.5"),
+    ),
+    "recover without a network": ("recover", "data/answers.csv", "--scenario", "study.toml", "--unknown-network"),
 }
 
 
@@ -357,7 +361,7 @@ def test_estimates_that_were_packed_and_moved_are_repeated_bit_by_bit(
     assert stored["schema_version"] == 1
     readme = again["README.txt"].decode()
     # The command line that makes them works from the folder.
-    assert f"peerpressure {line[0]} {'scenario.toml' if line[0] == 'recover' else kept}" in readme
+    assert f"peerpressure {line[0]} {kept}" in readme
     assert ("recover" in kind) == ("scenario.toml" in again)
     for name in provenance(results)["outputs"]:  # type: ignore[attr-defined]
         assert "a file of results" not in readme
@@ -396,7 +400,7 @@ def test_simulate_takes_the_options_of_diagnose_and_gives_the_results_of_run(
 ) -> None:
     write_study(tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
-    flags = ("--graph", "friends.csv", "--hidden", "data/people.csv:opinion", "--noise", "gaussian:0.5")
+    flags = ("--network", "friends.csv", "--hidden", "data/people.csv:opinion", "--noise", "gaussian:0.5")
     answer = run(capfd, "simulate", *flags, "--steps", 5, "--replicates", 2, "--seed", 3, "--out", "out", "--json")
     assert answer.status == 0, answer.err
     results = moved(tmp_path / "here" / "out", tmp_path)

@@ -36,7 +36,7 @@ def test_a_direction_makes_an_edge_list_directed(capfd: Captured, tmp_path: Path
     file.write_text(FOLLOWS)
     found = {}
     for words in ([], ["--direction", "listens"], ["--direction", "influences"]):
-        answer = run(capfd, "diagnose", "--graph", file, *words, "--json").json
+        answer = run(capfd, "diagnose", "--network", file, *words, "--json").json
         found[" ".join(words)] = (answer["outcome"], round(answer["value"], 6))
     hidden = np.random.default_rng([0, 1]).uniform(size=4)
     # ann, bob, cat, dan, all equally stubborn: the followed two decide, or else dan, whom everybody hears in the end.
@@ -48,17 +48,17 @@ def test_a_direction_makes_an_edge_list_directed(capfd: Captured, tmp_path: Path
 def test_signs_of_a_file_need_a_word(capfd: Captured, tmp_path: Path) -> None:
     file = tmp_path / "feud.txt"
     file.write_text("a b 1\nb c -1\na c -1\n")
-    refused = run(capfd, "diagnose", "--graph", file)
+    refused = run(capfd, "diagnose", "--network", file)
     assert refused.status != 0
     assert "signed" in refused.err
-    assert run(capfd, "diagnose", "--graph", file, "--signed", "--json").json["outcome"] == "bipartite"
+    assert run(capfd, "diagnose", "--network", file, "--signed", "--json").json["outcome"] == "bipartite"
 
 
 def test_zealots_are_named_on_the_command_line(capfd: Captured) -> None:
-    answer = run(capfd, "diagnose", "--graph", "karate", "--zealots", "0,33", "--json").json
+    answer = run(capfd, "diagnose", "--network", "karate", "--zealots", "0,33", "--json").json
     assert answer["outcome"] == "disagreement"
     assert [each["agents"] for each in answer["classes"]] == [1, 1]
-    assert "77" in run(capfd, "diagnose", "--graph", "karate", "--zealots", "77").err
+    assert "77" in run(capfd, "diagnose", "--network", "karate", "--zealots", "77").err
 
 
 def test_a_run_with_zealots_measures_distances_to_own_limits() -> None:
@@ -82,11 +82,11 @@ def test_a_sweep_over_the_signs_of_a_network(p: float, outcome: str) -> None:
 @pytest.mark.parametrize(
     ("words", "row"),
     [
-        (["--graph", "rival_camps:20:4"], "values of the camps "),
-        (["--graph", "rival_camps:20:4:0.3"], "0, the neutral opinion"),
-        (["--graph", "karate", "--zealots", "0"], "the opinion of the only agent who listens to nobody"),
-        (["--graph", "karate", "--zealots", "0,33"], "closed classes 2, with the values"),
-        (["--graph", "followers:20:2"], "weighted by influence"),
+        (["--network", "rival_camps:20:4"], "values of the camps "),
+        (["--network", "rival_camps:20:4:0.3"], "0, the neutral opinion"),
+        (["--network", "karate", "--zealots", "0"], "the opinion of the only agent who listens to nobody"),
+        (["--network", "karate", "--zealots", "0,33"], "closed classes 2, with the values"),
+        (["--network", "followers:20:2"], "weighted by influence"),
     ],
 )
 def test_values_are_explained_in_plain_words(words: list[str], row: str, capfd: Captured) -> None:

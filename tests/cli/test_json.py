@@ -21,7 +21,7 @@ OTHERS = ("network.json", "scenario.schema.json")
 LINES: list[tuple[str, ...]] = [
     ("check", "study.toml"),
     ("run", "study.toml", "--out", "ran"),
-    ("simulate", "--graph", "friends.csv", "--noise", "gaussian:1", "--steps", "5", "--out", "simulated"),
+    ("simulate", "--network", "friends.csv", "--noise", "gaussian:1", "--steps", "5", "--out", "simulated"),
     ("diagnose", "study.toml"),
     *((*line, "--out", name.replace(" ", "-")) for name, line in ESTIMATED.items()),
     ("release", "secret.toml", "--epsilon", "1", "--out", "released"),

@@ -94,7 +94,7 @@ def test_estimates_never_replace_what_they_are_made_from(
     capfd: pytest.CaptureFixture[str], study: Path, name: str, spelled: Callable[[Path], Path]
 ) -> None:
     out = spelled(study / name)
-    refused = run(capfd, "recover", "study.toml", "--outputs", "observed.csv", "--out", out)
+    refused = run(capfd, "recover", "observed.csv", "--scenario", "study.toml", "--out", out)
     assert refused.status == 2
     assert RULE in refused.err
     assert name in refused.err
@@ -104,7 +104,7 @@ def test_estimates_never_replace_what_they_are_made_from(
 @pytest.mark.parametrize("kind", [".png", ".svg"])
 def test_a_figure_never_replaces_an_input(capfd: pytest.CaptureFixture[str], study: Path, kind: str) -> None:
     (study / f"figure{kind}").symlink_to(study / "observed.csv")
-    command = ("recover", "study.toml", "--outputs", "observed.csv", "--figure", f"figure{kind}")
+    command = ("recover", "observed.csv", "--scenario", "study.toml", "--figure", f"figure{kind}")
     refused = run(capfd, *command)
     assert (refused.status, refused.out) == (2, "")
     assert RULE in refused.err
@@ -197,8 +197,9 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("run", "file"),
         ("run", "out"),
         ("diagnose", "file"),
-        ("recover", "file"),
-        ("recover", "outputs"),
+        ("recover", "answers"),
+        ("recover", "scenario"),
+        ("recover", "network"),
         ("recover", "out"),
         ("recover", "figure"),
         ("compare", "answers"),
@@ -246,8 +247,8 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
 def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
     written = {
-        "estimates": ("recover", "study.toml", "--outputs", "observed.csv"),
-        "edges": ("recover", "study.toml", "--outputs", "observed.csv", "--unknown-network"),
+        "estimates": ("recover", "observed.csv", "--scenario", "study.toml"),
+        "edges": ("recover", "observed.csv", "--scenario", "study.toml", "--unknown-network"),
         "sweep": ("sweep", "collect", "sweep.toml"),
     }
     # Two observed steps do not suffice to infer a network.
@@ -263,7 +264,7 @@ def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[s
 @pytest.mark.usefixtures("worker_here")
 def test_other_suffixes_are_refused_before_any_work(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
-    commands = (("recover", "study.toml", "--outputs", "missing.csv"), ("sweep", "collect", "sweep.toml"))
+    commands = (("recover", "missing.csv", "--scenario", "study.toml"), ("sweep", "collect", "sweep.toml"))
     for name, command in product(["x.xlsx", "x", "x.csv.gz", "x.txt"], commands):
         # Estimates without a suffix go to a folder of that name.
         if (name, command[0]) == ("x", "recover"):
@@ -304,10 +305,10 @@ def test_a_tilde_is_the_home_folder_in_options(capfd: pytest.CaptureFixture[str]
     for name, text in INPUTS.items():
         (home / name).write_text(text)
     assert run(capfd, "run", "~/study.toml", "--out", "~/results").status == 0
-    assert run(capfd, "recover", "~/study.toml", "--outputs", "~/observed.csv", "--out", "~/x.csv").status == 0
+    assert run(capfd, "recover", "~/observed.csv", "--scenario", "~/study.toml", "--out", "~/x.csv").status == 0
     assert run(capfd, "sweep", "~/sweep.toml", "--workers", 1, "--out", "~/sweep").status == 0
     assert run(capfd, "sweep", "collect", "~/sweep", "--out", "~/table.csv").status == 0
-    assert run(capfd, "diagnose", "--graph", "~/friends.csv").status == 0
+    assert run(capfd, "diagnose", "--network", "~/friends.csv").status == 0
     assert run(capfd, "new", "~/fresh").status == 0
     expected = {"results", "x.csv", "sweep", "table.csv", "fresh"}
     assert expected <= {path.name for path in home.iterdir()}
@@ -321,7 +322,7 @@ def test_the_home_of_nobody_is_refused(capfd: pytest.CaptureFixture[str], study:
     assert not (study / "~nobody-of-this-name").exists()
     # A name that only begins with the sign is a name.
     (study / "~table.csv").write_text(INPUTS["observed.csv"])
-    assert run(capfd, "recover", "study.toml", "--outputs", "~table.csv").status == 0
+    assert run(capfd, "recover", "~table.csv", "--scenario", "study.toml").status == 0
 
 
 def test_the_home_folder_is_meant_in_python_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_recover_needs_no_run_unless_the_model_does(network: str, status: int, t
     rows = [f"{t},{i},{0.1 * i + 0.01 * t}" for t in range(1, 5) for i in range(6)]
     outputs = _file(tmp_path, "\n".join(["time,agent,public", *rows]), "o.csv")
     answer = run(
-        capfd, "recover", _file(tmp_path, network + NOISE + "[observe]\nfirst_step = 1\n"), "--outputs", outputs
+        capfd, "recover", outputs, "--scenario", _file(tmp_path, network + NOISE + "[observe]\nfirst_step = 1\n")
     )
     assert answer.status == status
     assert "[run]" not in answer.err if status == 0 else "add a section [run]" in answer.err
@@ -43,7 +43,7 @@ def test_recover_takes_several_methods(tmp_path: Path, capfd: Captured) -> None:
     rows = [f"{t},{i},{0.1 * i + 0.01 * t}" for t in range(1, 5) for i in range(6)]
     outputs = _file(tmp_path, "\n".join(["time,agent,public", *rows]), "o.csv")
     file = _file(tmp_path, CYCLE + NOISE)
-    answer = run(capfd, "recover", file, "--outputs", outputs, "--method", "ols", "--method", "gls", "--json")
+    answer = run(capfd, "recover", outputs, "--scenario", file, "--method", "ols", "--method", "gls", "--json")
     assert [one["method"] for one in answer.json["methods"]] == ["ols", "gls"]
     # What follows -- is no option, and an option's value may be the name of another.
     assert "twice" not in run(capfd, "check", "--", "--json").err

@@ -34,6 +34,9 @@ def test_help_loads_nothing_heavy_and_lists_every_command() -> None:
     assert all(
         f"\n  {name} " in answer.out for name in ("new", "check", "run", "diagnose", "recover", "sweep", "paper")
     )
+    assert all(f"\n{group}:\n" in answer.out for group in cli.GROUPS)
+    # Whole sentences.
+    assert "..." not in answer.out
 
 
 def test_new_writes_a_sound_scenario_and_never_overwrites(tmp_path: Path, capfd: Captured) -> None:
@@ -205,27 +208,27 @@ def test_a_run_that_fails_leaves_nothing(file: Path, capfd: Captured, monkeypatc
 def test_a_bad_scenario_is_refused_line_by_line_before_any_work(tmp_path: Path, capfd: Captured) -> None:
     bad = tmp_path / "bad.toml"
     bad.write_text("[network]\ngenerator = 'cycle'\nn = 2.5\n[run]\nsteps = nan\n")
-    for arguments in (["run"], ["diagnose"], ["recover", "--outputs", "x.csv"]):
-        answer = run(capfd, arguments[0], bad, *arguments[1:])
+    for arguments in (["run"], ["diagnose"], ["recover", "x.csv", "--scenario"]):
+        answer = run(capfd, *arguments, bad)
         assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 2)
         assert all(line.startswith(f"peerpressure: {bad}: line ") for line in answer.err.splitlines())
     assert list(tmp_path.iterdir()) == [bad]
 
 
 def test_diagnose_from_flags_says_what_the_library_says(capfd: Captured) -> None:
-    flags = ["--graph", "cycle:9", "--pressure", "t", "--noise", "laplace:0.5", "--steps", "50", "--seed", "2"]
+    flags = ["--network", "cycle:9", "--pressure", "t", "--noise", "laplace:0.5", "--steps", "50", "--seed", "2"]
     told = run(capfd, "diagnose", *flags, "--json")
     assert told.status == 0
     assert told.json["outcome"] == "consensus"
     assert told.json["forecast"]["steps"] == 50
     words = run(capfd, "diagnose", *flags).out
     assert words.startswith("Consensus on v")
-    fast = run(capfd, "diagnose", "--graph", "star:9", "--pressure", "2^sqrt(t)", "--json").json
+    fast = run(capfd, "diagnose", "--network", "star:9", "--pressure", "2^sqrt(t)", "--json").json
     assert (fast["outcome"], fast["forecast"]) == ("oscillation", None)
 
 
 def test_diagnose_names_a_better_schedule_which_can_be_used(capfd: Captured) -> None:
-    flags = ["--graph", "cycle:9", "--noise", "gaussian:0.1", "--steps", "20"]
+    flags = ["--network", "cycle:9", "--noise", "gaussian:0.1", "--steps", "20"]
     advice = run(capfd, "diagnose", *flags, "--json").json["advice"]
     best = advice["suggestions"][0]
     assert (best["name"], best["outcome"]) == ("optimal", None)
@@ -247,7 +250,7 @@ def test_recover_finds_what_the_library_finds(file: Path, capfd: Captured, tmp_p
     experiment = Experiment(load_scenario(file))
     observed, out = tmp_path / "observed.csv", tmp_path / "estimates.csv"
     experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
-    answer = run(capfd, "recover", file, "--outputs", observed, "--out", out, "--json")
+    answer = run(capfd, "recover", observed, "--scenario", file, "--out", out, "--json")
     assert answer.status == 0
     assert [one["method"] for one in answer.json["methods"]] == ["innovations", "ols"]
     found = pd.DataFrame(answer.json["agents"])
@@ -255,36 +258,36 @@ def test_recover_finds_what_the_library_finds(file: Path, capfd: Captured, tmp_p
         value = found.loc[found["method"] == method, "value"].to_numpy().reshape(2, 7)
         np.testing.assert_allclose(value, estimate.value, atol=1e-9)
     assert len(pd.read_csv(out)) == len(found)
-    words = run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
+    words = run(capfd, "recover", observed, "--scenario", file, "--method", "ols").out
     assert "standard error" in words
     assert "\x1b" not in words
     assert "sees_start" not in words
     # With step 0 in the table, which shows the hidden opinions, the estimate is the same, and says what it left out.
     experiment.run.to_dataframe().to_csv(observed, index=False)
-    told = run(capfd, "recover", file, "--outputs", observed, "--json").json
+    told = run(capfd, "recover", observed, "--scenario", file, "--json").json
     assert told["agents"] == answer.json["agents"]
     assert all("sees_start" in one["note"] for one in told["methods"])
-    assert "sees_start" in run(capfd, "recover", file, "--outputs", observed, "--method", "ols").out
+    assert "sees_start" in run(capfd, "recover", observed, "--scenario", file, "--method", "ols").out
 
 
 def test_recover_tests_the_fit_and_says_what_fails(file: Path, capfd: Captured, tmp_path: Path) -> None:
     observed, figure = tmp_path / "observed.csv", tmp_path / "residuals.svg"
     experiment = Experiment(load_scenario(file))
     experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
-    right = run(capfd, "recover", file, "--outputs", observed, "--json").json["methods"][0]
+    right = run(capfd, "recover", observed, "--scenario", file, "--json").json["methods"][0]
     assert min(right["goodness_of_fit"]) > 0.01
     assert right["findings"] == {}
     assert len(right["log_likelihood"]) == len(right["aic"]) == len(right["bic"]) == 2
     file.write_text(SMALL.replace("std = 0.5", "std = 0.8"))
-    answer = run(capfd, "recover", file, "--outputs", observed, "--figure", figure)
+    answer = run(capfd, "recover", observed, "--scenario", file, "--figure", figure)
     assert "failed test: size: the noise is larger or smaller than declared" in answer.out
     assert "log-likelihood: " in answer.out
     assert "<svg" in figure.read_text(encoding="utf-8")
-    assert run(capfd, "recover", file, "--outputs", observed, "--figure", tmp_path / "figure.doc").status == 2
+    assert run(capfd, "recover", observed, "--scenario", file, "--figure", tmp_path / "figure.doc").status == 2
     file.write_text(SMALL.replace('law = "gaussian"', 'law = "gaussian"\ntemporal = "frozen"'))
     still = Experiment(load_scenario(file))
     still.run.to_dataframe().query("time == 1").to_csv(observed, index=False)
-    untested = run(capfd, "recover", file, "--outputs", observed, "--json").json["methods"][0]
+    untested = run(capfd, "recover", observed, "--scenario", file, "--json").json["methods"][0]
     assert untested["goodness_of_fit"] is None
     assert set(untested["tests"].values()) == {None}
 
@@ -294,25 +297,25 @@ def test_recover_infers_a_network_it_does_not_know(file: Path, capfd: Captured, 
     experiment = Experiment(load_scenario(file))
     observed, out = tmp_path / "observed.csv", tmp_path / "edges.csv"
     experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
-    answer = run(capfd, "recover", file, "--outputs", observed, "--unknown-network", "--out", out, "--json")
+    answer = run(capfd, "recover", observed, "--scenario", file, "--unknown-network", "--out", out, "--json")
     expected = results(experiment)["inferred_network"]
     assert len(answer.json["edges"]) == len(expected) == len(pd.read_csv(out))
     assert experiment.inferred_network.average_precision(experiment.model.network) > 0.9
     np.testing.assert_allclose(
         [agent["hidden"] for agent in answer.json["agents"]], experiment.inferred_network.hidden, atol=1e-6
     )
-    assert "listens to" in run(capfd, "recover", file, "--outputs", observed, "--unknown-network").out
+    assert "listens to" in run(capfd, "recover", observed, "--scenario", file, "--unknown-network").out
     # What belongs to a known network is refused, and what few steps leave open is not printed as a number.
-    refused = run(capfd, "recover", file, "--outputs", observed, "--unknown-network", "--method", "ols")
+    refused = run(capfd, "recover", observed, "--scenario", file, "--unknown-network", "--method", "ols")
     assert (refused.status, refused.out) == (2, "")
     assert "--method ols" in refused.err
     few = tmp_path / "few.csv"
     experiment.run.to_dataframe().query("0 < time < 6 and replicate == 0").to_csv(few, index=False)
-    said = run(capfd, "recover", file, "--outputs", few, "--unknown-network").out
+    said = run(capfd, "recover", few, "--scenario", file, "--unknown-network").out
     assert "more steps than agents" in said
     assert not {"inf", "nan"} & set(said.split())
     file.write_text(file.read_text().replace(', "ols"', "") + "[time]\ncontinuous = true\n")
-    assert "discrete time" in run(capfd, "recover", file, "--outputs", observed, "--unknown-network").err
+    assert "discrete time" in run(capfd, "recover", observed, "--scenario", file, "--unknown-network").err
 
 
 def test_the_library_and_the_command_line_agree_on_the_version(capfd: Captured) -> None:

@@ -141,7 +141,7 @@ def topics(folder: Path) -> dict[str, pd.DataFrame]:
 
 def test_topics_have_estimates_of_their_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     parts = topics(tmp_path)
-    command = ["recover", tmp_path / "study.toml", "--outputs", tmp_path / "observed.csv", "--step", "1 day"]
+    command = ["recover", tmp_path / "observed.csv", "--scenario", tmp_path / "study.toml", "--step", "1 day"]
     answer = run(capfd, *command, "--json", "--out", tmp_path / "all.csv").json
     assert "topic from 'topic'" in answer["outputs"]
     assert "2024-02-26 is step 1" in answer["outputs"]
@@ -166,7 +166,7 @@ def test_topics_have_estimates_of_their_own(tmp_path: Path, capfd: pytest.Captur
 def test_the_scenario_may_state_the_step(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     observed(DAYS).to_csv(tmp_path / "observed.csv", index=False)
     (tmp_path / "study.toml").write_text(SCENARIO + "step = '1 day'\norigin = '2024-02-20'\n")
-    answer = run(capfd, "recover", tmp_path / "study.toml", "--outputs", tmp_path / "observed.csv")
+    answer = run(capfd, "recover", tmp_path / "observed.csv", "--scenario", tmp_path / "study.toml")
     assert answer.status == 0
     assert "2024-02-26 is step 6" in answer.out
     for wrong in ("step = 'soon'", "origin = 'Monday'"):

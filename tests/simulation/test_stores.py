@@ -271,7 +271,8 @@ def test_a_store_needs_a_record_and_its_package(tmp_path: Path, monkeypatch: pyt
 
 def test_the_command_line_writes_and_describes_a_store(tmp_path: Path) -> None:
     file = str(tmp_path / "run.zarr")
-    given = ["simulate", "--graph", "ba:20:2", "--noise", "gaussian:0.1", "--steps", "30", "--seed", "3", "--out", file]
+    given = ["simulate", "--network", "ba:20:2", "--noise", "gaussian:0.1", "--steps", "30", "--seed", "3"]
+    given += ["--out", file]
     made = CliRunner().invoke(app, given)
     assert made.exit_code == 0, made.output
     assert "all steps in" in made.output

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Annotated, Any, TextIO, cast
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from peerpressure.cli import (
@@ -63,8 +64,27 @@ from peerpressure.version import __version__
 
 __all__ = ["app", "invoke", "main"]
 
+
+class Grouped(TyperGroup):
+    """All commands, which the help lists in groups, each with its whole first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the groups."""
+        width = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                lines = [str(self.commands[name].help).partition("\n\n")[0] for name in names]
+                formatter.write_dl([(name.ljust(width), line) for name, line in zip(names, lines, strict=True)])
+
+
 # Without Rich's markup, help is plain text, and Rich need not be imported for it.
-app = typer.Typer(name="peerpressure", context_settings=SETTINGS, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    name="peerpressure",
+    cls=Grouped,
+    context_settings=SETTINGS,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -77,7 +97,7 @@ def root(
     Each agent of a network holds a hidden opinion, expresses a noisy public one, and is drawn to its neighbours by
     growing peer pressure.
 
-    For a first answer: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
+    For a first answer: peerpressure diagnose --network ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 
     For your own experiment: peerpressure new, then peerpressure run scenario.toml. For the published ones:
     peerpressure paper.
@@ -101,33 +121,41 @@ def version(as_json: AsJson = False) -> None:
         print(f"peerpressure {__version__}")
 
 
-COMMANDS: Mapping[str, Callable[..., None]] = {
-    "new": new.new,
-    "check": check.check,
-    "run": run.run,
-    "simulate": simulate.simulate,
-    "diagnose": diagnose.diagnose,
-    "recover": recover.recover,
-    "compare": compare.compare,
-    "response": response.response,
-    "fit": fit.fit,
-    "infer": infer.infer,
-    "release": release.release,
-    "info": info.info,
-    "rerun": rerun.rerun,
-    "report": report.report,
-    "convert": convert.convert,
-    "partition": partition.partition,
-    "explore": explore.explore,
-    "story": story.story,
-    "paper": paper.paper,
-    "warmup": warmup.warmup,
-    "version": version,
+# In the order of the help.
+GROUPS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
+    "Studies": {
+        "new": new.new,
+        "check": check.check,
+        "run": run.run,
+        "simulate": simulate.simulate,
+        "diagnose": diagnose.diagnose,
+        "sweep": sweep.app,
+        "paper": paper.paper,
+    },
+    "Data": {
+        "compare": compare.compare,
+        "response": response.response,
+        "recover": recover.recover,
+        "fit": fit.fit,
+        "infer": infer.infer,
+        "release": release.release,
+    },
+    "Folders and files": {
+        "info": info.info,
+        "rerun": rerun.rerun,
+        "report": report.report,
+        "convert": convert.convert,
+        "partition": partition.partition,
+    },
+    "Pages": {"explore": explore.explore, "story": story.story},
+    "Installation": {"version": version, "warmup": warmup.warmup},
 }
-# Registered in the order of the table, which is the order of the help.
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 for name, command in COMMANDS.items():
-    app.command(name, cls=Command)(command)
-app.add_typer(sweep.app)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command)
+    else:
+        app.command(name, cls=Command)(command)
 
 
 @cache
@@ -203,7 +231,7 @@ def _explain(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
 def _options(arguments: Sequence[str]) -> list[str]:
     """Return the options of the command that a command line begins with."""
     command = COMMANDS.get(arguments[0]) if arguments else None
-    return [] if command is None else options_of(command)
+    return [] if command is None or isinstance(command, typer.Typer) else options_of(command)
 
 
 def main() -> None:

@@ -102,7 +102,7 @@ def compare(
         if out is not None:
             from peerpressure.report.run import network_files
 
-            study = study_of_tables(context, answers, graph)
+            study = study_of_tables(context, graph)
             write_estimates(estimates, out, study, {} if graph is None else network_files(graph))
         if report is not None:
             show_stage("drawing")

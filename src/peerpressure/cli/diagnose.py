@@ -31,7 +31,7 @@ def diagnose(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="A scenario; or leave it out and use the options.")
     ] = None,
-    graph: Graph = None,
+    network: Graph = None,
     direction: EdgeDirection = None,
     signed: Signed = False,
     hidden: Hidden = None,
@@ -48,7 +48,7 @@ def diagnose(
         typer.Option(min=1, help="Also forecast the opinions after so many steps; of 0.1 each in continuous time."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the graph and of the hidden opinions.  [default: 0]")
+        int | None, typer.Option(min=0, help="Seed of the network and of the hidden opinions.  [default: 0]")
     ] = None,
     within: Annotated[
         float | None,
@@ -68,24 +68,24 @@ def diagnose(
     --adaptation lets hidden opinions follow public ones, --dynamics changes the network over time, --activation makes
     updates asynchronous, and --continuous makes time continuous.
 
-    Example: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
+    Example: peerpressure diagnose --network ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 
-    Example: peerpressure diagnose --graph karate --dynamics failing:0.2 --adaptation 0.01 --steps 500
+    Example: peerpressure diagnose --network karate --dynamics failing:0.2 --adaptation 0.01 --steps 500
 
-    Example: peerpressure diagnose --graph follows.csv --direction listens --hidden people.csv:opinion --steps 500
+    Example: peerpressure diagnose --network follows.csv --direction listens --hidden people.csv:opinion --steps 500
     """
     # Typer cannot express that one of two parameters is required.
-    if file is None and graph is None:
-        raise typer.BadParameter("name a scenario file, or give --graph", param_hint="'FILE'")
+    if file is None and network is None:
+        raise typer.BadParameter("name a scenario file, or give --network", param_hint="'FILE'")
     # A file has the length of its run; without one the changes need a number of steps.
     if file is None and dynamics is not None and steps is None:
-        raise typer.BadParameter("give --steps, the time over which the graph changes", param_hint="'--dynamics'")
+        raise typer.BadParameter("give --steps, the time over which the network changes", param_hint="'--dynamics'")
     if file is None and pressure == "optimal" and steps is None:
         raise typer.BadParameter("give --steps, the horizon of the schedule", param_hint="'--pressure'")
     if within is not None and not 0 < within < math.inf:
         rule = f"must be a finite number above 0, got {within:g}; for instance 0.05"
         raise typer.BadParameter(rule, param_hint="'--within'")
-    given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
+    given = {"network": network, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
     given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}

@@ -119,7 +119,7 @@ def write_estimates(estimates: Estimates, out: Path, study: Study, files: Mappin
         write_table(next(iter(estimates.tables.values())), out)
 
 
-def study_of_tables(context: typer.Context, answers: Path, network: Network | TemporalNetwork | None) -> Study:
+def study_of_tables(context: typer.Context, network: Network | TemporalNetwork | None) -> Study:
     """Return the study of a command that takes a table of answers, and a network or none, but no scenario."""
     from peerpressure.report.folder import FOLDER, Study, keep_as
 
@@ -127,7 +127,7 @@ def study_of_tables(context: typer.Context, answers: Path, network: Network | Te
     kept, command = keep_as(declared_inputs()), str(context.info_name)
     return Study(
         command=command,
-        name=answers.stem,
+        name=context.params["answers"].stem,
         repeat=(command, *words(context, {path: f"{FOLDER}/{name}" for path, name in kept.items()})),
         inputs={name: path for path, name in kept.items()},
         meanings={"agents.csv": AGENTS if network is not None else "the agents, with what is inferred of each"},

@@ -98,7 +98,7 @@ def fit(
         if out is not None:
             from peerpressure.report.run import network_files
 
-            write_estimates(estimates, out, study_of_tables(context, answers, graph), network_files(graph))
+            write_estimates(estimates, out, study_of_tables(context, graph), network_files(graph))
     if as_json:
         print_json({"outputs": f"{answers}, {seen.description}", **estimates.answer})
         return

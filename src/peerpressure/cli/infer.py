@@ -58,7 +58,7 @@ def infer(
         estimates = estimates_of([answer])
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
-            write_estimates(estimates, out, study_of_tables(context, answers, None), {})
+            write_estimates(estimates, out, study_of_tables(context, None), {})
     if as_json:
         print_json({"outputs": f"{answers}, {words}", **estimates.answer})
         return

@@ -102,7 +102,7 @@ def _check_edges(network: Any, fields: Mapping[str, Any]) -> None:
     """Raise if directions or signs are asked for that the network does not read from anywhere."""
     asked = [name for name in ("direction", "signed") if f"network.{name}" in fields]
     if asked and not (isinstance(network, dict) and {"file", "edges"} & network.keys()):
-        text = "is for networks from files; name one with --graph, or take followers:N:M or rival_camps:N:D"
+        text = "is for networks from files; name one with --network, or take followers:N:M or rival_camps:N:D"
         raise typer.BadParameter(text, param_hint=f"'--{asked[0]}'")
 
 
@@ -135,7 +135,7 @@ def scenario_of(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scen
     from peerpressure.scenario.section import read_text
 
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "graph": ("network", shorthand.network_section),
+        "network": ("network", shorthand.network_section),
         "dynamics": ("network.dynamics", shorthand.dynamics_section),
         "adaptation": ("agents.adaptation", shorthand.adaptation_section),
         "hidden": ("agents.hidden", _column),
@@ -152,7 +152,7 @@ def scenario_of(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scen
         named = expanded(named)
         if not named.exists():
             raise typer.BadParameter(
-                f"the file of a graph must exist, got {named}; check the path", param_hint="'--graph'"
+                f"the file of a network must exist, got {named}; check the path", param_hint="'--network'"
             )
         # From the current folder, and not from that of the scenario.
         fields["network"]["file"] = str(named.absolute())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -12,15 +12,18 @@ import typer
 
 from peerpressure.cli.estimates import (
     HELP,
-    TABLE,
+    NETWORK,
+    Answers,
+    Directed,
     Origin,
     Step,
     check_out,
     is_folder,
-    stored_run,
+    study_of_tables,
     words,
     write_estimates,
 )
+from peerpressure.cli.options import NoiseLaw, Pressure, scenario_of
 from peerpressure.cli.terminal import (
     AsJson,
     columns,
@@ -51,13 +54,14 @@ SHOWN = 30  # agents in the terminal; --out and --json have all of them
 
 def recover(
     context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The scenario: network, stubbornness, pressure and noise.")
-    ],
-    outputs: Annotated[
-        Path,
-        typer.Option(help=TABLE, callback=stored_run),
-    ],
+    answers: Answers,
+    scenario: Annotated[
+        Path | None, typer.Option(help="A scenario with network, stubbornness, pressure and noise.")
+    ] = None,
+    network: Annotated[Path | None, typer.Option(help=NETWORK)] = None,
+    directed: Directed = False,
+    pressure: Pressure = None,
+    noise: NoiseLaw = None,
     step: Step = None,
     origin: Origin = None,
     method: Annotated[
@@ -89,16 +93,19 @@ def recover(
 ) -> None:
     """Estimate hidden opinions from observed public ones.
 
-    Network, stubbornness, pressure and noise come from the scenario; its hidden opinions are ignored. Observed agents,
-    times and the prior come from [observe]. Leave missing answers empty. If hidden opinions adapt, --target chooses
-    initial or current ones. Standard errors are exact under the model, which is tested against the data.
+    Give --network, --pressure and --noise, or a scenario, which these override; its hidden opinions are ignored.
+    Observed agents, times and the prior come from its [observe]. Leave missing answers empty. If hidden opinions adapt,
+    --target chooses initial or current ones. Standard errors are exact under the model, which is tested against the
+    data.
 
     Times count steps; dates and Unix times become steps with --step, or step in [observe]. With a column topic, each
     topic is estimated separately. The first line of the output tells how the table was read.
 
     If the network is unknown, use peerpressure infer.
 
-    Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
+    Example: peerpressure recover answers.csv --network friends.csv --pressure 0.5*t --noise gaussian:0.3
+
+    Example: peerpressure recover answers.csv --scenario scenario.toml --method innovations
     """
     if unknown_network and (method or target or figure):
         rule = "--method, --target and --figure belong to a known network; one that is inferred has a single method"
@@ -108,27 +115,27 @@ def recover(
         _kind(figure)
         declare_output(figure)
     check_out(out, "recover")
-    # The length of the run is that of the outputs.
-    scenario = open_scenario(file, needs_run=False)
+    given = {"network": network, "direction": "listens" if directed else None, "pressure": pressure, "noise": noise}
+    study = _scenario(scenario, {name: str(value) for name, value in given.items() if value is not None})
     with progress_line() as show_stage:
         from peerpressure.recovery import recover as recover_opinions
         from peerpressure.scenario import read_outputs
         from peerpressure.scenario.scenario import Observe
 
         show_stage("reading")
-        system, asked = scenario.system(), scenario.observe or Observe()
+        system, asked = study.system(), study.observe or Observe()
         # Outputs that cannot be read are a wrong argument, as a scenario is.
         with listing_problems():
-            seen = read_outputs(outputs, system, step or asked.step, origin or asked.origin)
+            seen = read_outputs(answers, system, step or asked.step, origin or asked.origin)
         if figure is not None and len(seen.runs) > 1:
             rule, got = "a figure shows the fit to one topic", ", ".join(map(repr, seen.runs))
             raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
         show_stage("estimating")
-        answers: list[TopicAnswer] = []
-        look, prior = scenario.observation(), scenario.prior()
+        found: list[TopicAnswer] = []
+        look, prior = study.observation(), study.prior()
         for topic, run in seen.runs.items():
             if unknown_network:
-                answers.append(inferred(topic, scenario.infer_network(run)))
+                found.append(inferred(topic, study.infer_network(run)))
                 continue
             # Options override [observe], which overrides the defaults.
             methods, wanted = method or asked.methods, target or asked.target
@@ -139,17 +146,28 @@ def recover(
             estimates[0].goodness_of_fit, estimates[0].log_likelihood
             if figure is not None:
                 _draw(estimates[0], figure)
-            answers.append(_estimated(topic, estimates))
-        note = ALONE if unknown_network and len(answers) > 1 else ""
-        results = estimates_of(answers, [note] if note else [])
+            found.append(_estimated(topic, estimates))
+        note = ALONE if unknown_network and len(found) > 1 else ""
+        results = estimates_of(found, [note] if note else [])
         # Written before anything is printed, so a closed pipe does not lose the file.
         if out is not None:
-            _write(results, out, scenario, file, context)
+            _write(results, out, study, scenario, context)
     if as_json:
-        print_json({"outputs": f"{outputs}, {seen.description}", **({"note": note} if note else {}), **results.answer})
+        print_json({"outputs": f"{answers}, {seen.description}", **({"note": note} if note else {}), **results.answer})
         return
-    show(f"{outputs}: {seen.description}", *([note] if note else []))
-    _show(answers, out)
+    show(f"{answers}: {seen.description}", *([note] if note else []))
+    _show(found, out)
+
+
+def _scenario(file: Path | None, given: Mapping[str, str]) -> Scenario:
+    """Return the scenario of the file, if any, with what the options give; its length is that of the answers."""
+    if file is None and not {"network", "pressure", "noise"} <= given.keys():
+        text = "give --scenario, or --network, --pressure and --noise"
+        raise typer.BadParameter(text, param_hint="'--scenario'")
+    if not given and file is not None:
+        return open_scenario(file, needs_run=False)
+    with listing_problems():
+        return scenario_of(file, given)[0]
 
 
 def _show(answers: Sequence[TopicAnswer], out: Path | None) -> None:
@@ -233,12 +251,16 @@ def _numbers(values: Array | None) -> list[float] | None:
     return None if values is None else values.tolist()
 
 
-def _write(estimates: Estimates, out: Path, scenario: Scenario, file: Path, context: typer.Context) -> None:
+def _write(estimates: Estimates, out: Path, scenario: Scenario, file: Path | None, context: typer.Context) -> None:
     """Write the first table to a file, or all of it to a folder with what it was made from."""
     from peerpressure.report.folder import SCENARIO
     from peerpressure.report.run import network_files, scenario_file, study_of
 
-    study = study_of(scenario, file, "recover", lambda names: words(context, names))
+    study = (
+        study_of_tables(context, scenario.agent_network)
+        if file is None
+        else study_of(scenario, file, "recover", lambda names: words(context, names))
+    )
     meanings = {
         SCENARIO: "the scenario that the estimates assume, with every default written out",
         "agents.csv": "the agents of the network, with their degrees and stubbornness",

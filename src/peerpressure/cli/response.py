@@ -94,7 +94,7 @@ def response(
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
         estimates = found.estimates(drawn=out is not None and is_folder(out))
         if out is not None:
-            study = replace(study_of_tables(context, answers, None), contents=_CONTENTS, meanings=_MEANINGS)
+            study = replace(study_of_tables(context, None), contents=_CONTENTS, meanings=_MEANINGS)
             write_estimates(estimates, out, study, {})
         if report is not None:
             show_stage("drawing")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    graph: Graph = None,
+    network: Graph = None,
     direction: EdgeDirection = None,
     signed: Signed = False,
     hidden: Hidden = None,
@@ -58,12 +58,13 @@ def simulate(
     Takes the options of diagnose. The results contain them as scenario.toml, which you can edit and pass to run. With
     --out NAME.zarr, only the run is written, step by step; the same command continues an interrupted one.
 
-    Example: peerpressure simulate --graph ba:100:2 --noise gaussian:1 --steps 500 --replicates 10 --out first
+    Example: peerpressure simulate --network ba:100:2 --noise gaussian:1 --steps 500 --replicates 10 --out first
     """
-    if graph is None:
-        raise typer.BadParameter("give --graph; to run a scenario file, use peerpressure run", param_hint="'--graph'")
+    if network is None:
+        text = "give --network; to run a scenario file, use peerpressure run"
+        raise typer.BadParameter(text, param_hint="'--network'")
     check_folder(out)
-    given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps, "hidden": hidden}
+    given = {"network": network, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps, "hidden": hidden}
     given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
     given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}
     given |= {"replicates": replicates}

@@ -370,7 +370,7 @@ def command_line(folder: Path) -> Check:
         assert status == 0, said.getvalue()
         assert ("files in" in said.getvalue()) is (comm.rank == 0), said.getvalue()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            refused = invoke(["simulate", "--graph", "ba:100:2", "--out", str(folder / "few")])
+            refused = invoke(["simulate", "--network", "ba:100:2", "--out", str(folder / "few")])
         assert refused == 2, refused
         assert ("use at most 1" in said.getvalue()) is (comm.rank == 0), said.getvalue()
         assert not (folder / "few").exists()
