@@ -244,7 +244,8 @@ def test_the_page_on_own_data_shows_what_is_printed(
 
 
 def without_code(text: str) -> str:
-    return re.sub(r"^( *)(```+).*?^\1\2$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+    """Return a page without its code and its comments, which no reader of the sources sees."""
+    return re.sub(r"<!--.*?-->|^( *)(```+).*?^\1\2$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
 @cache

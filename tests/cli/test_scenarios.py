@@ -35,8 +35,9 @@ def test_help_loads_nothing_heavy_and_lists_every_command() -> None:
         f"\n  {name} " in answer.out for name in ("new", "check", "run", "diagnose", "recover", "sweep", "paper")
     )
     assert all(f"\n{group}:\n" in answer.out for group in cli.GROUPS)
-    # Whole sentences.
-    assert "..." not in answer.out
+    # Whole sentences, after "COMMAND [ARGS]...".
+    for commands in (answer, process("sweep", "--help")):
+        assert "..." not in commands.out.partition("\n")[2]
 
 
 def test_new_writes_a_sound_scenario_and_never_overwrites(tmp_path: Path, capfd: Captured) -> None:

@@ -178,7 +178,7 @@ def test_a_task_that_is_not_there_is_refused_before_anything_starts(tmp_path: Pa
 
 def test_a_folder_without_a_sweep_is_refused(tmp_path: Path) -> None:
     for look in (status, collect):
-        with pytest.raises(SweepError, match="must hold a sweep"):
+        with pytest.raises(SweepError, match="must hold results of a sweep"):
             look(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(SweepError, match="choose another folder"):

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Annotated, Any, TextIO, cast
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from peerpressure.cli import (
@@ -47,6 +46,7 @@ from peerpressure.cli.terminal import (
     USAGE,
     AsJson,
     Command,
+    Commands,
     GuardedOutput,
     InvalidFileError,
     explain_usage,
@@ -65,16 +65,12 @@ from peerpressure.version import __version__
 __all__ = ["app", "invoke", "main"]
 
 
-class Grouped(TyperGroup):
-    """All commands, which the help lists in groups, each with its whole first sentence."""
+class Grouped(Commands):
+    """All commands, in groups."""
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the groups."""
-        width = max(map(len, COMMANDS))
-        for title, names in GROUPS.items():
-            with formatter.section(title):
-                lines = [str(self.commands[name].help).partition("\n\n")[0] for name in names]
-                formatter.write_dl([(name.ljust(width), line) for name, line in zip(names, lines, strict=True)])
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of commands, by the titles of their groups."""
+        return {title: list(commands) for title, commands in GROUPS.items()}
 
 
 # Without Rich's markup, help is plain text, and Rich need not be imported for it.

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
-from typer.core import TyperGroup
 
 from peerpressure.cli.terminal import (
     FAILURE,
     SETTINGS,
     AsJson,
     Command,
+    Commands,
     check_folder,
     columns,
     facts,
@@ -39,7 +39,7 @@ COUNTS = ("total", "done", "failed", "running", "planned", "damaged", "recompute
 FAILURES = 10  # failed units that are named
 
 
-class FileFirst(TyperGroup):
+class FileFirst(Commands):
     """A group of commands in which a file in place of a command is run."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

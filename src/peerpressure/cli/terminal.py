@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeAlias
 
 import typer
 from pydantic import ValidationError
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from peerpressure.errors import FileFormatError, PeerPressureError
 from peerpressure.support.files import declare_input, expanded, guarding_inputs
@@ -37,6 +37,22 @@ SETTINGS: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_c
 
 
 OUTPUTS: Final = ("out", "figure", "report", "export")  # parameters that name what is written; all other paths are read
+
+
+class Commands(TyperGroup):
+    """Commands that the help lists with the whole first sentence of each."""
+
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of commands, by the titles of their groups."""
+        return {"Commands": list(self.commands)}
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the groups."""
+        width = max(map(len, self.commands))
+        for title, names in self.groups().items():
+            with formatter.section(title):
+                lines = [str(self.commands[name].help).partition("\n\n")[0] for name in names]
+                formatter.write_dl([(name.ljust(width), line) for name, line in zip(names, lines, strict=True)])
 
 
 class Command(TyperCommand):
