@@ -422,7 +422,7 @@ def test_a_record_needs_a_whole_interval(every: Any) -> None:
 
 def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(noise=pp.Gaussian(1.0))
-    with pytest.raises(pp.errors.TooLargeError, match=r"GB is free.*record less: .*record='final'"):
+    with pytest.raises(pp.errors.TooLargeError, match=r"GB is free.*record less, .*record='final'"):
         pp.simulate(model, 2**31, replicates=1000)
     with pytest.raises(pp.errors.TooLargeError, match="fewer replicates"):
         pp.simulate(pp.Model(pp.networks.cycle(200_000), np.zeros(200_000)), 1, replicates=2**20, record="final")

@@ -243,7 +243,7 @@ def test_states_that_do_not_fit_are_not_read_at_once(tmp_path: Path, monkeypatch
 def test_a_record_that_does_not_fit_is_offered_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
     small = psutil.virtual_memory()._replace(available=8 * 10**9)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: small)
-    with pytest.raises(TooLargeError, match=r"write it to disk, out='run\.zarr'"):
+    with pytest.raises(TooLargeError, match=r"write the run to disk, out='run\.zarr'"):
         pp.simulate(MODELS["plain"], 10**8)
 
 

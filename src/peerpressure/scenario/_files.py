@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from peerpressure.scenario import Scenario
 from peerpressure.simulation import run_size
 from peerpressure.simulation.files import is_run, run_in
 from peerpressure.simulation.outputs import by_topic, multiples, on_steps, read_frame
-from peerpressure.simulation.recording import SCENARIO_WORDS, Record, as_record, in_toml, require_run_memory
+from peerpressure.simulation.recording import SMALLER_SCENARIO, require_run_memory
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.dates import is_calendar
 from peerpressure.support.files import declared_inputs, naming
@@ -159,19 +158,15 @@ def check_room(scenario: Scenario, out: Path) -> str:
     """
     asked = scenario.run
     size = run_size(scenario.system(), asked.steps, asked.replicates, asked.recording())
-    require_run_memory(size, SCENARIO_WORDS)
+    require_run_memory(size, SMALLER_SCENARIO)
     disk = disk_needed(scenario)
-    _check_disk(scenario, out, disk)
+    _check_disk(out, disk)
     return f"{amount(size.total())} of memory, up to {amount(disk)} on disk"
 
 
-def disk_needed(scenario: Scenario, keep: Record | None = None, replicates: int | None = None) -> int:
-    """Return an upper estimate of the bytes that the results of a scenario take on disk.
-
-    ``keep`` and ``replicates`` are what would be recorded instead of what the scenario asks for.
-    """
-    keep = scenario.run.recording() if keep is None else keep
-    replicates = scenario.run.replicates if replicates is None else replicates
+def disk_needed(scenario: Scenario) -> int:
+    """Return an upper estimate of the bytes that the results of a scenario take on disk."""
+    keep, replicates = scenario.run.recording(), scenario.run.replicates
     n, output = scenario.graph.n, scenario.output
     # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
     agents = n if keep.agents is None else scenario.graph.indices(keep.agents).size
@@ -196,7 +191,7 @@ def disk_needed(scenario: Scenario, keep: Record | None = None, replicates: int 
     return total + PAGES * (output.figures or output.report) + 50_000
 
 
-def _check_disk(scenario: Scenario, out: Path, needed: int) -> None:
+def _check_disk(out: Path, needed: int) -> None:
     # The folder may not exist yet; the disk is that of its nearest existing ancestor.
     there = next(place for place in (out, *out.absolute().parents) if place.exists())
     try:
@@ -207,20 +202,8 @@ def _check_disk(scenario: Scenario, out: Path, needed: int) -> None:
     except OSError as error:
         raise no_place(out, error) from error
     disk = Memory(free, f" in {there}", "on the disk")
-    remedy = ", ".join([*_smaller_results(scenario, free), "name another folder with --out, or free some room"])
+    remedy = "record less, run fewer replicates, name another folder with --out, or free some room"
     require_memory(needed, what="results", remedy=remedy, memory=disk)
-
-
-def _smaller_results(scenario: Scenario, free: int) -> Iterator[str]:
-    """Yield changes of a scenario with which its results fit on the disk."""
-    keep, replicates = scenario.run.recording(), scenario.run.replicates
-    records = [replace(keep, every=10 * keep.every), Record(states=False, every=keep.every), as_record("final")]
-    for smaller in records:
-        # A record that does not fit, or takes no less space than that of the scenario, is no remedy.
-        if disk_needed(scenario, smaller) < min(disk_needed(scenario), free + 1):
-            yield f"set {in_toml(replace(smaller, agents=None), '[...]' if smaller.agents else '')}"
-    if replicates > 1 and disk_needed(scenario, replicates=1) <= free:
-        yield "run fewer replicates"
 
 
 def no_place(out: Path, error: OSError) -> FileFormatError:

@@ -21,7 +21,7 @@ from peerpressure.sde import SDE, Method, TaylorScheme
 from peerpressure.sde.transitions import require_law_memory
 from peerpressure.simulation.processes import Together
 from peerpressure.simulation.recording import (
-    PYTHON_WORDS,
+    SMALLER_RUN,
     Record as Record,  # noqa: PLC0414, exported from here as well
     RunSize,
     as_record,
@@ -492,7 +492,7 @@ def _plan(
     threads = cores if threads is None else whole(threads, "threads", least=1, most=4096)
     # Before the times are made into an array, which may be too large itself.
     size = RunSize(model, steps, replicates, keep, first, precision, threads, method, device)
-    require_run_memory(size, PYTHON_WORDS, 1 if together is None else together.on_machine)
+    require_run_memory(size, SMALLER_RUN, 1 if together is None else together.on_machine)
     return RunPlan(
         model=model,
         seed=seed,
