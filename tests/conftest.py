@@ -122,15 +122,16 @@ class Reporter:
     """Name each failure as soon as it happens, and note how long tests take; workers tell the process they serve."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.plugins = config.pluginmanager
+        self.config = config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Print a failure; add up the duration of a test with what is made and cleared away for it."""
         TAKEN[report.nodeid] = TAKEN.get(report.nodeid, 0) + report.duration
-        terminal = self.plugins.getplugin("terminalreporter")
+        terminal = self.config.pluginmanager.getplugin("terminalreporter")
         if report.failed and terminal is not None:
             reason = getattr(getattr(report.longrepr, "reprcrash", None), "message", "").partition("\n")[0]
-            terminal.ensure_newline()
+            if self.config.get_terminal_writer().width_of_current_line:
+                terminal.line("")
             terminal.write_line(f"FAILED in {report.when} {report.nodeid}: {reason}", red=True)
 
 

@@ -84,7 +84,7 @@ STEPS = {
 # Rows of steps that run side by side, on a core each, and then what needs them all.
 TOGETHER: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
     "check": ((("packages", "types"), ("fast",)), ("lint",)),
-    "test": ((("packages", "types", "lint"), ("browser", "kernels", "modules")), ("tests",)),
+    "test": ((("packages", "browser", "types", "lint"), ("kernels", "modules")), ("tests",)),
 }
 
 
