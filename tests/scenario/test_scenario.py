@@ -150,6 +150,15 @@ def test_the_optimal_schedule_knows_the_model_and_the_run(text: str) -> None:
     )
 
 
+@pytest.mark.parametrize("value", [0.05, 2])
+def test_a_number_as_pressure_is_constant_pressure(value: float) -> None:
+    scenario = parse_scenario(f"pressure = {value}\n{PLAIN}")
+    assert scenario.model().pressure == pp.schedules.Constant(value)
+    assert parse_scenario(scenario.to_toml()).model().pressure == pp.schedules.Constant(value)
+    with pytest.raises(ScenarioError, match="pressure: must be a number"):
+        parse_scenario(f"pressure = true\n{PLAIN}")
+
+
 @pytest.mark.parametrize("more", ["[time]\ncontinuous=true", "[run]\nsteps=100000"])
 def test_an_optimal_schedule_that_cannot_be_computed_is_an_error_of_the_pressure(more: str) -> None:
     text = "[network]\ngenerator='k2'\n[pressure]\nkind='optimal'\n" + more

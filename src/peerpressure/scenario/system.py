@@ -68,8 +68,14 @@ def _choose_pressure(value: Any) -> str | None:
     return tag(str(word)) if word in tuple(DERIVED) else choose_schedule(value)
 
 
-def _as_table(value: Any) -> Any:
-    """Return a text as the table that it stands for: a schedule that depends on the model, or a formula."""
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool)
+
+
+def _pressure_table(value: Any) -> Any:
+    """Return a number or a text as the table that it stands for: a constant, a name, or a formula."""
+    if _is_number(value):
+        return {"kind": "constant", "value": value}
     return ({"kind": value} if value in DERIVED else {"formula": value}) if isinstance(value, str) else value
 
 
@@ -86,11 +92,11 @@ else:
         AnySchedule | Annotated[TunedSection, Tag("<tuned>")] | Annotated[OptimalSection, Tag("<optimal>")],
         alternatives(
             _choose_pressure,
-            f"pressure must have a formula, or a kind: {', '.join([_KINDS, *DERIVED])}",
+            f"pressure must be a number, or have a formula, or a kind: {', '.join([_KINDS, *DERIVED])}",
             _EXAMPLE,
             kind=[*SCHEDULE_SECTIONS, *DERIVED],
         ),
-        BeforeValidator(_as_table),
+        BeforeValidator(_pressure_table),
     ]
     ScaleSection = Annotated[
         AnySchedule,
@@ -177,8 +183,7 @@ LAW_SECTIONS = {law: _law_section(law, member) for law, member in LAWS.items()}
 
 def _noise_table(value: Any) -> Any:
     """Return a text or a number as the table that it stands for: a law in words, or Gaussian noise of this size."""
-    number = isinstance(value, float | int) and not isinstance(value, bool)
-    return noise_in_words(str(value)) if number or isinstance(value, str) else value
+    return noise_in_words(str(value)) if _is_number(value) or isinstance(value, str) else value
 
 
 def _choose_noise(value: Any) -> str | None:
