@@ -12,6 +12,8 @@ import pytest
 
 from peerpressure import __version__, cli
 from peerpressure.errors import InvalidInputError, TooLargeError
+from peerpressure.plotting import draw
+from peerpressure.report.store import from_csv
 from peerpressure.reproduction import _experiments
 from tests import waiting
 from tests.cli.calling import process
@@ -141,6 +143,18 @@ def test_one_figure_with_other_parameters(tmp_path: Path, capfd: pytest.CaptureF
     assert len(agents) == 13
     assert (out / "tables" / "summary.tex").read_text().startswith("\\begin{table}")
     assert not (out / "report.html").exists()
+
+
+def test_one_figure_on_another_graph_under_another_pressure(tmp_path: Path) -> None:
+    settings = "graph=karate,pressure=t^2,steps=100"
+    assert cli.invoke(["paper", "--only", "failure", "--set", settings, "--out", str(tmp_path / "one")]) == 0
+    files = (tmp_path / "one" / "tables").glob("*.csv")
+    tables = {file.stem: from_csv(file.read_bytes()) for file in files}
+    assert len(tables["agents"]) == 34
+    runs = tables["summary"].set_index("run")
+    assert runs["pressure"].to_dict() == {"slow_graph": "t", "fast_graph": "t^2"}
+    assert set(runs["edges"]) == {78}
+    assert [axes.get_title("left") for axes in draw("failure", tables).axes] == [r"(a) 78 edges, $\rho_t = t^{2}$"]
 
 
 def test_every_figure_can_be_made_alone_but_the_one_that_compares_all() -> None:

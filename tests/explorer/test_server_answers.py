@@ -584,7 +584,7 @@ def test_graphml_is_read(asker: Asker, tmp_path: Any) -> None:
 
 def test_the_papers_presets_show_the_papers_numbers(asker: Asker) -> None:
     figures = convergence(steps=150)
-    for preset, run in (("first_steps", figures.slow_tree), ("too_fast_tree", figures.fast_tree)):
+    for preset, run in (("first_steps", figures.runs[0]), ("too_fast_tree", figures.runs[1])):
         state = next(one for one in presets() if one.example.name == preset).state
         _, arrays = asker.packed("run", state["scenario"])
         assert np.array_equal(arrays["maximum"][0], np.asarray(run.path.maximum)[0].astype(np.float32))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection, PathCollection, QuadMesh
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, PathPatch, Rectangle
 from scipy import stats
 
-from peerpressure.plotting import FIGURES, _convergence, _recovery, continuous, draw, graphs, render, save, style, sweep
+from peerpressure.plotting import FIGURES, _convergence, _recovery, draw, graphs, render, save, style, sweep
 from peerpressure.plotting.style import smoothed
 from tests.plotting.looking import (
     assert_no_text_is_cut_or_covers_another,
@@ -27,7 +27,7 @@ from tests.plotting.looking import (
     legend_texts,
     words,
 )
-from tests.reproduction.small_paper import FRAMES, changed_by, paper_figure, tables_read
+from tests.reproduction.small_paper import changed_by, paper_figure, tables_read
 
 Tables = dict[str, pd.DataFrame]
 
@@ -67,7 +67,7 @@ def test_every_figure_is_named_fits_a_page_can_be_read_and_leaves_no_global_stat
         box = axes.get_legend()
         assert box is None or len(box.legend_handles) == len(box.get_texts()) > 1
         # A name in a corner of the axes would be a legend without samples.
-        assert not [text for text in axes.texts if text.get_transform() == axes.transAxes and name != "splitting"]
+        assert not [text for text in axes.texts if text.get_transform() == axes.transAxes]
     assert_no_text_is_cut_or_covers_another(figure)
 
 
@@ -315,131 +315,6 @@ def test_privacy_over_time_shows_budget_and_error_of_each_design_that_spends(tab
     designs = tables["privacy_over_time"]
     silent = designs.assign(mu=designs["mu"].where(designs["design"] != "frozen", 0))
     assert "frozen noise" not in legend(_recovery.privacy_over_time(silent).axes[0])
-
-
-# Extensions
-
-
-def test_network_leak_shows_every_method_and_defence(tables: Tables) -> None:
-    methods, noise, steps, agents = paper_figure("network_leak").axes
-    for _, own in tables["network_leak"].groupby("method"):
-        assert drawn(methods, own["steps"], own["average_precision"])
-    assert all(name in words(methods) for name in ("joint likelihood", "VAR(1)", "VAR(1), weighted"))
-    assert (len(noise.lines), len(steps.lines), len(agents.lines)) == (2, 1, 1)
-    fraction = tables["network_defence"].query("defence == 'fraction'").sort_values("strength")
-    assert drawn(agents, 100 * fraction["strength"], fraction["average_precision"])
-
-
-def test_adaptation_shows_public_and_hidden_opinions_at_both_rates(tables: Tables) -> None:
-    opinions, figure = tables["timescale_opinions"].query("time >= 1"), paper_figure("adaptation")
-    for axes, (rate, at_rate) in zip(figure.axes, opinions.groupby("rate"), strict=True):
-        assert rf"$\eta = {rate}$" in words(axes)
-        for _, own in at_rate.groupby(["agent", "kind"]):
-            assert drawn(axes, own["time"], own["mean"])
-            assert drawn(axes, own["time"], own["path"])
-        assert len(axes.collections) == 3
-    assert legend(figure.axes[0]) >= {"hidden, exact mean", "public, exact mean"}
-
-
-def test_consensus_limit_shows_law_runs_v_and_disagreement_at_each_horizon(tables: Tables) -> None:
-    law, runs = tables["timescale_consensus_limit"], tables["timescale_sampled_limit"]
-    left, right = paper_figure("consensus_limit").axes
-    assert drawn(left, law["rate"], law["mean"])
-    assert drawn(left, runs["rate"], runs["value"])
-    assert has_level(left, law["consensus_value"].iloc[0])
-    for steps, own in tables["timescale_hidden_disagreement"].groupby("steps"):
-        assert drawn(right, own["rate"], own["weighted_disagreement"])
-        assert f"$t = {steps:,}$" in words(right)
-
-
-def test_rates_with_divergent_and_convergent_sums_look_different(tables: Tables) -> None:
-    (axes,) = paper_figure("decreasing_rates").axes
-    hidden = {}
-    for rate, own in tables["timescale_decreasing"].groupby("rate"):
-        (hidden[rate],) = (line for line in axes.lines if np.array_equal(line.get_ydata(), own["hidden"]))
-    assert hidden["0.5/t"].get_color() != hidden["0.5/t^2"].get_color()
-    assert hidden["0.5/t"].get_linestyle() != hidden["0.5/t^2"].get_linestyle()
-    assert r"$\eta_t = 0.5/t^{2}$" in words(axes)
-
-
-def test_forgetting_shows_finite_limits_only_and_no_variance_below_its_least(tables: Tables) -> None:
-    information, known = paper_figure("forgetting").axes
-    limits = tables["forgetting_information"]["limit"]
-    flat = [heights[0] for heights in curves(information) if np.ptp(heights) == 0]
-    assert sorted(flat) == sorted(limits[np.isfinite(limits)].unique())
-    assert len(flat) < limits.nunique()
-    assert (known.get_xscale(), known.get_yscale()) == ("log", "log")
-    # Some variances are lower.
-    assert tables["forgetting_recovery"]["variance"].min() < 1e-5 < min(line.min() for line in curves(known))
-    assert known.get_ylim()[0] == 1e-4
-
-
-def test_edge_turnover_names_every_network_and_shows_the_biases(tables: Tables) -> None:
-    disagreement, distance = paper_figure("edge_turnover").axes
-    for name, own in tables["edge_turnover_law"].groupby("network"):
-        assert drawn(disagreement, own["time"], own["weighted_disagreement"]), name
-        assert drawn(distance, own["time"], own["weighted_distance"]), name
-    biases = tables["edge_turnover_targets"]["bias"].abs()
-    assert all(has_level(distance, off) for off in biases[biases > 0])
-    assert all(name in words(disagreement) for name in ("constant", "slow turnover", "isolated at times"))
-
-
-def test_broadcaster_shows_paths_with_their_limits_and_shares(tables: Tables) -> None:
-    paths, shares = paper_figure("broadcaster").axes
-    for dwell, own in tables["broadcaster_paths"].groupby("dwell_time"):
-        assert drawn(paths, own["time"], own["mean"])
-        assert has_level(paths, own["target"].iloc[0])
-        assert (f"dwell time {dwell}" if dwell else "constant") in words(paths)
-    for weight, own in tables["broadcaster_shares"].groupby("weight"):
-        assert drawn(shares, own["dwell_time"], own["share"])
-        assert drawn(shares, own["dwell_time"], own["mean"])
-        assert f"weight {weight:g}" in words(shares)
-    assert has_level(shares, own["consensus_value"].iloc[0])
-
-
-def test_splitting_marks_the_windows_that_are_not_connected(tables: Tables) -> None:
-    paths, windows = tables["splitting_paths"], tables["splitting_windows"]
-    for axes, bridges in zip(paper_figure("splitting").axes, ("returning", "removed"), strict=True):
-        own = paths[paths["bridges"] == bridges]
-        # Beside the strip that spans all time there is one for each stretch of disconnected windows.
-        strips = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-        apart = windows.query(f"bridges == '{bridges}'")[["first", "last"]].to_numpy()
-        expected = [(own["time"].min(), own["time"].max()), *apart]
-        np.testing.assert_array_equal(
-            [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in strips], expected
-        )
-        assert all(patch.get_y() + patch.get_height() < 0.1 for patch in strips)
-        for value in {*own["group_value"], own["consensus_value"].iloc[0]}:
-            assert has_level(axes, value)
-
-
-def test_a_density_comes_back_from_its_tables(tables: Tables) -> None:
-    path = continuous.density_path(*(tables[name] for name in FIGURES["density"][1]))
-    assert path.density.shape == (FRAMES, 82, 82)
-    # What the tables leave out is less than a thousandth of the peak.
-    np.testing.assert_allclose(path.density.sum(axis=(1, 2)) * path.grid.volume, 1.0, atol=5e-3)
-    law = tables["density_law"]
-    assert [exact.time for exact in path.exact] == law["time"].tolist()
-    assert path.error(FRAMES - 1) == pytest.approx(law["error"].iloc[-1], abs=5e-3)
-    panels = paper_figure("density").axes[:FRAMES]
-    mesh = panels[0].collections[0]
-    assert isinstance(mesh, QuadMesh)
-    shown = np.asarray(mesh.get_array())
-    # Rows of the picture are the second agent.
-    assert np.unravel_index(shown.argmax(), shown.shape) == np.unravel_index(path.density[0].T.argmax(), shown.shape)
-    # All panels show three and a half deviations around every mean.
-    means = law[["mean_1", "mean_2"]].to_numpy()
-    reach = 3.5 * np.sqrt(law[["variance_1", "variance_2"]].to_numpy())
-    for axes in panels:
-        expected = (means - reach).min(), (means + reach).max()
-        assert axes.get_xlim() == axes.get_ylim() == pytest.approx(expected)
-
-
-def test_oscillation_shows_both_dynamics_and_their_limits(tables: Tables) -> None:
-    opinions, sizes = paper_figure("oscillation").axes[:2]
-    for _, own in tables["oscillation_paths"].groupby("dynamics"):
-        assert drawn(sizes, own["time"], own["oscillation"])
-    assert has_level(opinions, tables["oscillation_limits"]["consensus_value"].iloc[0])
 
 
 # Files

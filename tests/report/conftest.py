@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from peerpressure.plotting import ANIMATIONS, FIGURES
-from peerpressure.report.pictures import image, moving_image
+from peerpressure.plotting import FIGURES
+from peerpressure.report.pictures import image
 from peerpressure.reproduction._page import Provenance, page
 from tests.reproduction.small_paper import paper_figure, tables_read
 
@@ -44,13 +44,9 @@ def tables() -> dict[str, pd.DataFrame]:
 def report(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page with all its figures."""
     pictures = {name: image(paper_figure(name)) for name in FIGURES}
-    moving = {
-        name: moving_image(animate(*(tables[table] for table in FIGURES[name][1])))
-        for name, animate in ANIMATIONS.items()
-    }
     place = tmp_path_factory.mktemp("report") / "report.html"
     made = Provenance("1.2.3", 7, "peerpressure paper", [("seed", "7")])
-    place.write_text(page(tables, pictures, moving, made), "utf-8")
+    place.write_text(page(tables, pictures, made), "utf-8")
     return place
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pytest
 
-from peerpressure.plotting import ANIMATIONS, FIGURES
+from peerpressure.plotting import FIGURES
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -69,12 +69,10 @@ def test_every_figure_and_formula_is_seen_and_the_page_does_not_scroll_sideways(
     viewport: ViewportSize, page: Page
 ) -> None:
     page.set_viewport_size(viewport)
-    for name in ANIMATIONS:
-        page.evaluate("name => { document.getElementById(name).open = true }", f"animation-{name}")
     drawn = "[...document.images].every(image => image.complete && image.clientWidth)"
     wait_until(lambda: page.evaluate(drawn), "all pictures to be drawn")
     sizes = page.evaluate("[...document.images].map(i => [i.naturalWidth, i.clientWidth, i.alt.length])")
-    assert len(sizes) == len(FIGURES) + len(ANIMATIONS)
+    assert len(sizes) == len(FIGURES)
     assert min(min(size) for size in sizes) > 20
     formulas = page.evaluate("[...document.querySelectorAll('svg.formula')].map(s => s.getBoundingClientRect().width)")
     assert len(formulas) > 20

@@ -12,21 +12,20 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 import peerpressure.report
-from peerpressure.plotting import ANIMATIONS, FIGURES
+from peerpressure.plotting import FIGURES
 from peerpressure.report.html import Image, typeset
-from peerpressure.report.pictures import MOST_VECTOR_BYTES, image, moving_image
+from peerpressure.report.pictures import MOST_VECTOR_BYTES, image
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._page import REFERENCES, SECTIONS, TABLES, VERDICTS, Provenance, page
 
 MADE = Provenance("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
 DOT = Image("data:image/png;base64,AAAA", 10, 10)
-MOVING = dict.fromkeys(ANIMATIONS, Image("data:image/gif;base64,BBBB", 20, 10))
 SOURCES = Path(peerpressure.report.__file__).parent / "templates"
 
 
 @pytest.fixture(scope="module")
 def text(tables: dict[str, pd.DataFrame]) -> str:
-    return page(tables, dict.fromkeys(FIGURES, DOT), MOVING, MADE)
+    return page(tables, dict.fromkeys(FIGURES, DOT), MADE)
 
 
 def test_the_summary_counts_the_verdicts_and_tells_what_is_wrong(text: str) -> None:
@@ -51,14 +50,12 @@ def test_every_section_stands_in_the_contents_and_every_figure_has_its_number(te
     assert numbers == list(range(1, len(TABLES) + 1))
 
 
-def test_the_main_finding_and_the_contents_come_first_and_the_audit_before_the_extensions(text: str) -> None:
+def test_the_main_finding_and_the_contents_come_first_and_the_audit_before_what_is_added(text: str) -> None:
     names = [section.name for section in SECTIONS]
     assert text.index("<nav") < text.index('<section id="recovery"')
     assert names[0] == "recovery"
     assert next(iter(FIGURES)) == "observers"
-    assert all(
-        names.index("audit") < names.index(later) for later in ("beyond", "timescales", "temporal", "continuous")
-    )
+    assert names.index("audit") < names.index("beyond")
 
 
 def test_every_figure_is_described_to_who_cannot_see_it(text: str) -> None:
@@ -72,7 +69,7 @@ def test_every_figure_is_described_to_who_cannot_see_it(text: str) -> None:
 def test_captions_state_noise_and_start(text: str) -> None:
     captions = dict(re.findall(r'<figure id="figure-(\w+)">.*?<figcaption>(.*?)</figcaption>', text, re.DOTALL))
     # Figures that show no run of the model, or refer to one that does.
-    others = {"graph", "contraction", "exact_vs_sampled", "consensus_limit", "decreasing_rates"}
+    others = {"graph", "contraction", "exact_vs_sampled"}
     others |= {"boxes_two", "boxes_one", "shapes_two", "shapes_one", "size_effect", "noise_levels"}
     others |= {"replication_boxes"}
     for name in set(captions) - others:
@@ -145,24 +142,9 @@ def test_how_it_was_made_is_told(text: str) -> None:
 def test_a_missing_table_or_picture_is_an_error_and_not_a_gap(tables: dict[str, pd.DataFrame]) -> None:
     some = {name: table for name, table in tables.items() if name != "summary"}
     with pytest.raises(KeyError):
-        page(some, dict.fromkeys(FIGURES, DOT), MOVING, MADE)
-    for pictures, moving in (({}, MOVING), (dict.fromkeys(FIGURES, DOT), {})):
-        with pytest.raises((KeyError, UndefinedError)):
-            page(tables, pictures, moving, MADE)
-
-
-def test_what_moves_waits_for_the_reader(text: str) -> None:
-    for name in ANIMATIONS:
-        start = text.index(f'<details class="moving" id="animation-{name}">')
-        assert "BBBB" in text[start : text.index("</details>", start)]
-    assert text.count("BBBB") == len(ANIMATIONS)
-
-
-def test_an_animation_is_as_wide_as_a_column_and_keeps_its_shape() -> None:
-    header = b"GIF89a" + (200).to_bytes(2, "little") + (100).to_bytes(2, "little")
-    moving = moving_image(header + b"...")
-    assert (moving.width, moving.height) == (392, 196)
-    assert moving.address.startswith("data:image/gif;base64,")
+        page(some, dict.fromkeys(FIGURES, DOT), MADE)
+    with pytest.raises((KeyError, UndefinedError)):
+        page(tables, {}, MADE)
 
 
 def test_the_whole_page_is_small_enough_to_send(report: Path) -> None:

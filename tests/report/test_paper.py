@@ -16,7 +16,7 @@ import pytest
 
 from peerpressure import cli
 from peerpressure.cli.paper import QUICK_STEPS, REPLICATIONS, STEPS as LONG, paper as command
-from peerpressure.plotting import ANIMATIONS, FIGURES
+from peerpressure.plotting import FIGURES
 from peerpressure.report import store
 from peerpressure.reproduction import _drawing, paper, paper_tables, printed
 from peerpressure.reproduction._convergence import STEPS
@@ -59,8 +59,7 @@ def _quick(order: tuple[str, object]) -> Any:
     from peerpressure.report.html import Image
     from peerpressure.reproduction._drawing import Drawn
 
-    gif = b"GIF89a\x01\x00\x01\x00" if order[0] in ANIMATIONS else None
-    return Drawn(order[0], {"pdf": b"pdf", "png": b"png", "svg": b"svg"}, Image("data:,", 10, 10), gif)
+    return Drawn(order[0], {"pdf": b"pdf", "png": b"png", "svg": b"svg"}, Image("data:,", 10, 10))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -72,7 +71,6 @@ def test_every_figure_and_table_is_there_and_nothing_else(
 ) -> None:
     made = paper.reproduce(tmp_path, REQUEST)
     expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png", "svg")}
-    expected |= {f"figures/{name}.gif" for name in ANIMATIONS}
     expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json", paper.DICTIONARY}
     # Those of the page are LaTeX too.
     expected |= {f"tables/{name}.tex" for name in ("audit", "choices", "regression", "regression_tests", "summary")}
@@ -84,7 +82,7 @@ def test_every_figure_and_table_is_there_and_nothing_else(
 
 
 def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
-    some = {name: FIGURES[name] for name in ("size_effect", "density")}
+    some = {name: FIGURES[name] for name in ("size_effect", "tuning")}
     monkeypatch.setattr(_drawing, "FIGURES", some)
     told: list[str] = []
     single, parallel = (_drawing.draw_all(tables, workers, told.append) for workers in (1, 2))
@@ -93,8 +91,7 @@ def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: py
     assert single[0].forms["pdf"].startswith(b"%PDF")
     assert single[0].forms["png"].startswith(b"\x89PNG")
     assert b"<svg" in single[0].forms["svg"]
-    assert [drawn.gif is not None for drawn in single] == [False, True]
-    assert set(single[1].files) == {"density.pdf", "density.png", "density.svg", "density.gif"}
+    assert set(single[1].files) == {"tuning.pdf", "tuning.png", "tuning.svg"}
     assert told[-1] == "drawing figures (2 of 2)"
 
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info
 from peerpressure.plotting import draw
 from peerpressure.report.pictures import settled
 from peerpressure.report.store import from_csv, to_csv
-from peerpressure.reproduction import _continuous, _experiments, paper_tables
+from peerpressure.reproduction import _experiments, paper_tables
 from peerpressure.reproduction.design import SEED
 
 # Experiments whose sizes are none of the request's, at sizes that have the same rows and columns of every kind.
@@ -28,14 +28,7 @@ SMALLER: dict[tuple[ModuleType, str], dict[str, int]] = {
     (_experiments, "size_effect"): {"agents_per_size": 300},
     (_experiments, "residuals"): {"agents": 40, "replications": 50},
     (_experiments, "beyond"): {"agents": 12, "replications": 20, "steps": 300},
-    (_experiments, "network_leak"): {"agents": 10},
-    (_experiments, "network_defence"): {"agents": 8},
-    (_experiments, "two_timescales"): {"agents": 20},
-    (_continuous, "density_tables"): {"cells": 82},
-    (_continuous, "euler_tables"): {"replicates": 20},
-    (_continuous, "oscillation_tables"): {"agents": 30},
 }
-FRAMES = 3  # of the animation, which has as many as there are times
 
 
 @contextmanager
@@ -74,12 +67,8 @@ def small_paper() -> SmallPaper:
 
 @cache
 def tables_read() -> dict[str, pd.DataFrame]:
-    """Return the tables as figures and the page read them: from CSV, with few times of the density."""
-    tables = dict(small_paper().tables)
-    times = tables["density_law"]["time"].iloc[:: len(tables["density_law"]) // FRAMES][:FRAMES]
-    for name in ("density_law", "density_cells"):
-        tables[name] = tables[name][tables[name]["time"].isin(times)]
-    return {name: from_csv(to_csv(table)) for name, table in tables.items()}
+    """Return the tables as figures and the page read them, from CSV."""
+    return {name: from_csv(to_csv(table)) for name, table in small_paper().tables.items()}
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerpressure.reproduction import beyond, network_defence, network_leak
+from peerpressure.reproduction import beyond
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +54,3 @@ def test_only_growing_or_frozen_noise_bounds_the_information(tables: dict[str, p
     assert spent.loc[("frozen", 1_000), "information"] == spent.loc[("frozen", 1), "information"]
     assert spent.loc[("growing", 1_000), "information"] < 6 * spent.loc[("growing", 1), "information"]
     assert spent.loc[("white", 1_000), "rms_error"] < spent.loc[("frozen", 1_000), "rms_error"]
-
-
-def test_the_likelihood_finds_the_network_and_agents_noise_does_not_hide_it() -> None:
-    leak = network_leak(steps=300, agents=8).set_index(["method", "steps"])["average_precision"]
-    assert leak["likelihood", 300] > 0.95
-    assert all(leak["likelihood", 300] > leak[rival, 300] for rival in ("var", "weighted_var", "lagged_correlation"))
-    hidden = network_defence(steps=150, agents=8).set_index(["defence", "strength"])["average_precision"]
-    assert hidden["noise"].min() > 0.9
-    assert hidden["published_noise", 0.1] < 0.6
-    assert hidden["every", 2.0] < 0.6
-    assert hidden["fraction", 0.6] > 0.8

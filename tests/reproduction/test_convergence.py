@@ -57,7 +57,7 @@ def test_opinions_and_stubbornness_have_the_stated_ranges(tables: dict[str, pd.D
 def test_agent_1_lies_between_the_extremes_and_spread_and_distance_follow_from_them(
     tables: dict[str, pd.DataFrame], result: ConvergenceResult
 ) -> None:
-    paths, v = tables["paths"], result.slow_tree.model.consensus_value
+    paths, v = tables["paths"], result.runs[0].model.consensus_value
     assert (paths["minimum"] <= paths["agent_1"]).all()
     assert (paths["agent_1"] <= paths["maximum"]).all()
     assert (paths["minimum"] <= paths["mean"]).all()
@@ -85,7 +85,7 @@ def test_expected_extremes_are_those_of_the_exact_mean(
 
 
 def test_slow_pressure_ends_where_the_exact_law_puts_it(result: ConvergenceResult) -> None:
-    run = result.slow_tree
+    run = result.runs[0]
     law = moments(run.model, STEPS, times=[STEPS])
     z = (run.path.final.public[0] - law.mean[0]) / law.std[0]
     # Thirty correlated normal scores: 5 standard errors leave less than 2e-5.
@@ -93,7 +93,7 @@ def test_slow_pressure_ends_where_the_exact_law_puts_it(result: ConvergenceResul
 
 
 def test_fast_pressure_ends_at_its_limit(result: ConvergenceResult) -> None:
-    for run in (result.fast_tree, result.fast_cycles):
+    for run in (result.runs[1], result.runs[3]):
         law = diagnose(run.model).law
         z = (run.path.final.public[0] - law.at(STEPS)) / law.std
         assert np.abs(z).max() < 5

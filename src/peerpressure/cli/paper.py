@@ -59,7 +59,9 @@ def paper(
     ] = None,
     settings: Annotated[
         str,
-        typer.Option("--set", metavar="NAME=VALUE,...", help="With --only: other parameters, as noise=0.5,agents=60."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE,...", help="With --only: other parameters, as noise=1,graph=karate."
+        ),
     ] = "",
     workers: Annotated[
         int | None,

@@ -238,7 +238,7 @@ def _privacy(built: Experiment, limits: Limits) -> Callable[[], Figure]:
 
 def _inferred(built: Experiment, places: Drawing, time: float, limits: Limits) -> Callable[[], Figure]:
     """Draw the edges that are inferred up to a time, and how well they are over time."""
-    from peerpressure.plotting._extensions import inferred_network
+    from peerpressure.plotting.network import inferred_network
 
     edges = inferred_edges(built, limits)
     if edges.failed is not None:

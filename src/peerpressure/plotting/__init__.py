@@ -5,6 +5,4 @@ Figures are made of tables and never simulate. Matplotlib is loaded when somethi
 
 from peerpressure.support.namespaces import attach
 
-# For other packages.
-_INTERNAL = ("ANIMATIONS",)
-__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, ())

@@ -1,4 +1,4 @@
 from ._recovery import fit_diagnostics as fit_diagnostics
-from .figures import ANIMATIONS as ANIMATIONS, FIGURES as FIGURES, draw as draw
+from .figures import FIGURES as FIGURES, draw as draw
 from .style import render as render, save as save
 from .sweep import sweep_plot as sweep_plot

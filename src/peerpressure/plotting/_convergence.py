@@ -44,19 +44,28 @@ LONG = 1_000  # steps from which the last two decades get an inset
 BINS = 40
 NORMAL_95 = 1.959963984540054
 _STROKES = ("-", (0, (5, 1.5)), (0, (3, 1, 1, 1)), (0, (1.5, 1)))
+# A spread at the end that is no disagreement on the scale of the opinions.
+SMALL_SPREAD = 0.01
 Shades: TypeAlias = Mapping[float, Any]
+_PAPERS = "2^√t"
+# What each graph is, and what this pressure does to its agents.
+_FAILURES = {
+    "fast_tree": ("tree", "oscillation"),
+    "fast_triangle": ("one triangle", "it fades"),
+    "fast_cycles": ("$m = 2$", "biased consensus"),
+}
 _EXPERIMENTS = {
     "two_agents_recovery": "two agents",
     "sweep_ba": "sweeps",
     "beyond": "observers, schedules",
-    "two_timescales": "consensus limit",
 }
 
 
 @styled
 def agreement(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     """Show convergence to v under ρ_t = t: extremes over agents in the first steps and over all steps."""
-    path, v = _pick(paths, "slow_tree"), _value(summary, "slow_tree", "consensus_value")
+    run = str(summary["run"].iloc[0])
+    path, v = _pick(paths, run), _value(summary, run, "consensus_value")
     figure = Figure(figsize=(TWO_COLUMNS, 2.4))
     # The left panel has linear time and separate steps, the right one all times.
     early, late = figure.subplots(1, 2, sharey=True)
@@ -103,18 +112,29 @@ def _name_edge(axes: Axes, part: pd.DataFrame, text: str, colour: str) -> None:
 
 @styled
 def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Show fast pressure, ρ_t = 2^√t: oscillation on a tree, its decay with one triangle, and a biased consensus."""
-    figure = Figure(figsize=(TWO_COLUMNS, 2.6))
-    left, middle, right = figure.subplots(1, 3, sharey=True)
-    _oscillation(left, _pick(paths, "fast_tree"), _value(summary, "fast_tree", "consensus_value"))
-    _biased_consensus(middle, _pick(paths, "fast_triangle"), summary)
-    _spread(middle, _pick(paths, "fast_triangle"))
-    _biased_consensus(right, _pick(paths, "fast_cycles"), summary)
-    left.set_ylabel("public opinion $y_t$")
-    panel(left, "a", "tree: oscillation")
-    panel(middle, "b", "one triangle: it fades")
-    panel(right, "c", "$m = 2$: biased consensus")
+    """Show fast pressure, as ρ_t = 2^√t: oscillation on a tree, its decay with one triangle, and a biased consensus."""
+    runs = summary.iloc[1:]
+    figure = Figure(figsize=(TWO_COLUMNS if len(runs) > 1 else ONE_COLUMN, 2.6))
+    panels = figure.subplots(1, len(runs), sharey=True, squeeze=False)[0]
+    for axes, row, letter in zip(panels, runs.itertuples(), "abc", strict=False):
+        path = _pick(paths, str(row.run))
+        if row.bipartite:
+            _oscillation(axes, path, float(row.consensus_value))
+        else:
+            _biased_consensus(axes, path, summary)
+        if row.run == "fast_triangle":
+            _spread(axes, path)
+        panel(axes, letter, _titled(row))
+    panels[0].set_ylabel("public opinion $y_t$")
     return figure
+
+
+def _titled(row: Any) -> str:
+    """Return what a graph is, and what the pressure of the paper does to it."""
+    graph, effect = _FAILURES.get(row.run, (f"{row.edges:,} edges", ""))
+    if effect and row.pressure == _PAPERS:
+        return f"{graph}: {effect}"
+    return rf"{graph}, $\rho_t = {formula(row.pressure)}$"
 
 
 def _spread(axes: Axes, path: pd.DataFrame) -> None:
@@ -162,7 +182,8 @@ def _biased_consensus(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> 
     upper, lower = {"xytext": (-2, 3), "va": "bottom"}, {"xytext": (-2, -4), "va": "top"}
     of_v, of_agreed = (upper, lower) if v >= agreed else (lower, upper)
     label(axes, f"$v = {v:.3f}$", (end, v), ha="right", **of_v)
-    label(axes, f"all agree on {agreed:.3f}", (end, agreed), ha="right", color=BLUE, **of_agreed)
+    words = "all agree on" if _value(summary, run, "spread") < SMALL_SPREAD else "mean"
+    label(axes, f"{words} {agreed:.3f}", (end, agreed), ha="right", color=BLUE, **of_agreed)
 
 
 def _extremes(axes: Axes, path: pd.DataFrame, v: float, *, expected: bool = True) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from peerpressure.plotting import _convergence, _extensions, _recovery, continuous, network, sweep
+from peerpressure.plotting import _convergence, _recovery, network, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,25 +36,8 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "exact_vs_sampled": (_convergence.exact_vs_sampled, ("exact_vs_sampled",)),
         "partial_observers": (_recovery.partial_observers, ("partial_observers",)),
         "privacy_over_time": (_recovery.privacy_over_time, ("privacy_over_time",)),
-        "network_leak": (_extensions.network_leak, ("network_leak", "network_defence")),
-        "adaptation": (_extensions.adaptation, ("timescale_opinions",)),
-        "consensus_limit": (
-            _extensions.consensus_limit,
-            ("timescale_consensus_limit", "timescale_sampled_limit", "timescale_hidden_disagreement"),
-        ),
-        "decreasing_rates": (_extensions.decreasing_rates, ("timescale_decreasing",)),
-        "forgetting": (_extensions.forgetting, ("forgetting_information", "forgetting_recovery")),
-        "edge_turnover": (_extensions.edge_turnover, ("edge_turnover_law", "edge_turnover_targets")),
-        "broadcaster": (_extensions.broadcaster, ("broadcaster_paths", "broadcaster_shares")),
-        "splitting": (_extensions.splitting, ("splitting_paths", "splitting_windows")),
-        "density": (continuous.density, ("density_law", "density_cells", "density_grid")),
-        "shrinking_steps": (continuous.shrinking_steps, ("shrinking_steps", "weak_errors", "strong_errors")),
-        "oscillation": (continuous.oscillation, ("oscillation_paths", "oscillation_limits")),
     }
 )
-
-# Figures that also have an animated GIF, drawn from the same tables.
-ANIMATIONS: Mapping[str, Callable[..., bytes]] = MappingProxyType({"density": continuous.density_animation})
 
 
 def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:

@@ -1,4 +1,4 @@
-"""Figures on the network: agents and edges, exposure to an observer, and the trade-off of privacy and accuracy."""
+"""Figures on the network: agents and edges, true and inferred, exposure, and the trade-off of privacy and accuracy."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from peerpressure.plotting.style import (
     VIOLET,
     label,
     panel,
+    plain_ticks,
     styled,
     visible,
 )
@@ -51,8 +52,9 @@ _REACH = 30.0
 
 
 @styled
-def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> Figure:
-    """Draw one network of the experiment, with dots sized by degree and coloured by hidden opinion."""
+def graph(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
+    """Draw the first network of the experiment, with dots sized by degree and coloured by hidden opinion."""
+    network = str(edges["network"].iloc[0])
     own = edges[edges["network"] == network]
     ends = own[["source", "target"]].to_numpy() - 1
     places = layout(len(agents), ends)
@@ -392,3 +394,45 @@ def _written(name: str) -> str:
     'growing as $t^{0.25}$'
     """
     return re.sub(r"(\w)\^([\d.]+)", r"$\1^{\2}$", name)
+
+
+@styled
+def inferred_network(
+    places: NDArray[Any],
+    pairs: NDArray[Any],
+    true: NDArray[np.bool_],
+    inferred: NDArray[np.bool_],
+    curve: tuple[NDArray[Any], NDArray[Any]],
+    time: float,
+) -> Figure:
+    """Draw the edges that an observer infers up to a time over the true ones, and the average precision over time.
+
+    ``places`` (n, 2) are positions, ``pairs`` (m, 2) agents, connected where ``true``; ``curve`` are times and average
+    precisions.
+    """
+    figure = Figure(figsize=(TWO_COLUMNS, 3.0))
+    left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
+    # Lines and not only colours tell the three kinds apart.
+    kinds: Mapping[str, tuple[NDArray[np.bool_], dict[str, Any]]] = {
+        "found": (true & inferred, {"colors": INK, "linewidths": 1.2, "zorder": 1.2}),
+        "false": (inferred & ~true, {"colors": RED, "linewidths": 0.9, "linestyles": (0, (3, 2)), "zorder": 1.1}),
+        "missed": (true & ~inferred, {"colors": GREY, "linewidths": 0.5, "alpha": 0.6, "zorder": 1.0}),
+    }
+    for name, (chosen, look) in kinds.items():
+        left.add_collection(LineCollection(list(places[pairs[chosen]]), label=f"{int(chosen.sum()):,} {name}", **look))
+    left.plot(places[:, 0], places[:, 1], "o", color=BLUE, markersize=3.2, markeredgecolor="white", zorder=2)
+    left.set_aspect("equal")
+    left.axis("off")
+    left.margins(0.06)
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, frameon=False)
+    right.semilogx(*curve, color=RED, marker="o", markersize=3)
+    # A log axis has no place for time 0.
+    if time > 0:
+        right.axvline(time, color=INK, linestyle=DOTTED, linewidth=0.9)
+    plain_ticks(right.xaxis)
+    right.set_ylim(0, 1.05)
+    right.set_xlabel("observed until step $t$")
+    right.set_ylabel("average precision of edges")
+    panel(left, "a", f"edges inferred up to $t = {time:g}$")
+    panel(right, "b", "over time")
+    return figure

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
-import struct
 from typing import Final
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from peerpressure.plotting.style import ONE_COLUMN, render, styled
+from peerpressure.plotting.style import render, styled
 from peerpressure.report.html import Image
 
 # Figures with thousands of curves are smaller, and faster to display, as raster images.
@@ -44,14 +43,6 @@ def image(figure: Figure, svg: bytes | None = None) -> Image:
     if len(data) > MOST_VECTOR_BYTES:
         data, kind = render(figure, "png", dpi=DOTS_PER_INCH), "png"
     return Image(_address(data, kind), width, height)
-
-
-def moving_image(gif: bytes) -> Image:
-    """Return an animated GIF, as wide as a figure of one column."""
-    # The header of a GIF: six bytes of signature, then width and height as little-endian 16-bit integers.
-    across, down = struct.unpack("<HH", gif[6:10])
-    width = round(PIXELS_PER_INCH * ONE_COLUMN)
-    return Image(_address(gif, "gif"), width, round(width * down / across))
 
 
 def _address(data: bytes, kind: str) -> str:

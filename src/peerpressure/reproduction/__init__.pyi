@@ -1,16 +1,4 @@
-from ._adaptation import (
-    ForgettingResult as ForgettingResult,
-    TwoTimescalesResult as TwoTimescalesResult,
-    forgetting as forgetting,
-    two_timescales as two_timescales,
-)
-from ._beyond import (
-    BeyondResult as BeyondResult,
-    beyond as beyond,
-    network_defence as network_defence,
-    network_leak as network_leak,
-)
-from ._continuous import continuous_time as continuous_time
+from ._beyond import BeyondResult as BeyondResult, beyond as beyond
 from ._convergence import (
     ConvergenceResult as ConvergenceResult,
     NoiseLevelsResult as NoiseLevelsResult,
@@ -30,5 +18,4 @@ from ._sweep import (
     size_effect as size_effect,
     sweep_ba as sweep_ba,
 )
-from ._temporal import temporal_networks as temporal_networks
 from .claims import Evidence as Evidence, Finding as Finding, audit as audit

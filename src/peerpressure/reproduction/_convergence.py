@@ -107,21 +107,9 @@ class ConvergenceRun:
 @final
 @dataclass(frozen=True, eq=False)
 class ConvergenceResult:
-    """Four runs from one start: slow pressure on a tree, and fast pressure on three graphs.
+    """Runs from one start, in the order of the figures: slow pressure on the first graph, and fast pressure on each."""
 
-    These are the tree, a graph with one edge per round that grew from a triangle, and one with two edges per round.
-    """
-
-    seed: int
-    slow_tree: ConvergenceRun
-    fast_tree: ConvergenceRun
-    fast_triangle: ConvergenceRun
-    fast_cycles: ConvergenceRun
-
-    @property
-    def runs(self) -> tuple[ConvergenceRun, ...]:
-        """The runs in the order of the figures."""
-        return self.slow_tree, self.fast_tree, self.fast_triangle, self.fast_cycles
+    runs: tuple[ConvergenceRun, ...]
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tidy tables of the experiment.
@@ -149,18 +137,23 @@ class ConvergenceResult:
 
     @property
     def _networks(self) -> dict[str, Network]:
-        runs = {"tree": self.fast_tree, "triangle": self.fast_triangle, "cycles": self.fast_cycles}
-        return {name: run.model.network for name, run in runs.items()}
+        return {run.name.partition("_")[2]: run.model.network for run in self.runs}
 
     def _agents(self) -> pd.DataFrame:
-        model = self.slow_tree.model
+        model = self.runs[0].model
         degrees = {f"degree_{name}": network.degrees.astype(int) for name, network in self._networks.items()}
         own = {"agent": np.arange(1, model.n + 1), "hidden": model.x0, "stubbornness": model.s}
         return pd.DataFrame(own | degrees)
 
 
 def convergence(
-    seed: int = SEED, steps: int = STEPS, *, agents: int = AGENTS, noise: float = NOISE
+    seed: int = SEED,
+    steps: int = STEPS,
+    *,
+    agents: int = AGENTS,
+    noise: float = NOISE,
+    graph: Network | None = None,
+    pressure: Schedule | None = None,
 ) -> ConvergenceResult:
     """Simulate slow and fast peer pressure from one start.
 
@@ -178,11 +171,15 @@ def convergence(
         Number of agents.
     noise : float, default 0.25
         Standard deviation σ₀ of the noise.
+    graph : Network, optional
+        A graph in the place of the three scale-free ones, with agents of its own number.
+    pressure : Schedule, optional
+        Fast pressure in the place of 2^√t.
 
     Returns
     -------
     ConvergenceResult
-        The four runs; its ``tables`` method documents the columns.
+        The runs; its ``tables`` method documents the columns.
 
     Raises
     ------
@@ -203,9 +200,16 @@ def convergence(
         raise InvalidInputError(message(rule, got=steps, remedy="a failure to agree does not show sooner"))
     # One edge per step gives a tree, hence a bipartite graph, unless the growth starts from an odd cycle; two edges
     # give many odd cycles.
-    tree, cycles = barabasi_albert(agents, 1, seed=seed), barabasi_albert(agents, 2, seed=seed)
-    triangle = barabasi_albert(agents, 1, initial="triangle", seed=seed)
-    hidden, stubbornness = agents_drawn(agents, seed)
+    graphs = (
+        {"graph": graph}
+        if graph is not None
+        else {
+            "tree": barabasi_albert(agents, 1, seed=seed),
+            "triangle": barabasi_albert(agents, 1, initial="triangle", seed=seed),
+            "cycles": barabasi_albert(agents, 2, seed=seed),
+        }
+    )
+    hidden, stubbornness = agents_drawn(agents if graph is None else graph.n, seed)
 
     def run(name: str, network: Network, pressure: Schedule) -> ConvergenceRun:
         model = Model(network, hidden, stubbornness, pressure, Gaussian(noise))
@@ -216,13 +220,9 @@ def convergence(
         expected = simulate(replace(model, noise=NoNoise()), steps, record="summaries")
         return ConvergenceRun(name, path, expected)
 
-    return ConvergenceResult(
-        seed=seed,
-        slow_tree=run("slow_tree", tree, Linear()),
-        fast_tree=run("fast_tree", tree, StretchedExponential()),
-        fast_triangle=run("fast_triangle", triangle, StretchedExponential()),
-        fast_cycles=run("fast_cycles", cycles, StretchedExponential()),
-    )
+    first, fast = next(iter(graphs)), pressure or StretchedExponential()
+    slow = run(f"slow_{first}", graphs[first], Linear())
+    return ConvergenceResult((slow, *(run(f"fast_{name}", network, fast) for name, network in graphs.items())))
 
 
 def transients(
@@ -290,9 +290,14 @@ def _edges(name: str, network: Network) -> pd.DataFrame:
 
 
 def biased_consensus(
-    model: Model, *, replicates: int = REPLICATES, steps: int = LIMIT_STEPS, seed: int = SEED
+    model: Model,
+    *,
+    replicates: int = REPLICATES,
+    steps: int = LIMIT_STEPS,
+    seed: int = SEED,
+    pressure: Schedule | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Compare the consensus limits of many runs under ρ_t = 2^√t with their predicted law.
+    """Compare the consensus limits of many runs under fast pressure, by default 2^√t, with their predicted law.
 
     The network must have an odd cycle: on a bipartite one the agents oscillate.
 
@@ -303,7 +308,7 @@ def biased_consensus(
     biased_consensus_law
         mean, std, consensus_value: the predicted normal law, in one row.
     """
-    fast = replace(model, pressure=StretchedExponential())
+    fast = replace(model, pressure=pressure or StretchedExponential())
     run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), consensus_limit(fast)
     # By then all agents agree, so the mode is their common value.
     values = consensus_mode(fast)(run.final.public)

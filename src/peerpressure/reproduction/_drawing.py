@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
-from peerpressure.plotting import ANIMATIONS, FIGURES, render
+from peerpressure.plotting import FIGURES, render
 from peerpressure.report.html import Image
 from peerpressure.report.pictures import image, settled
 from peerpressure.support.progress import deaf_children, end_with_parent
@@ -24,18 +24,16 @@ Order: TypeAlias = "tuple[str, Sequence[pd.DataFrame], Sequence[str]]"
 @final
 @dataclass(frozen=True)
 class Drawn:
-    """One figure in all its formats; ``gif`` is None unless it is animated."""
+    """One figure in all its formats."""
 
     name: str
     forms: Mapping[str, bytes]  # by suffix
     picture: Image
-    gif: bytes | None = None
 
     @property
     def files(self) -> dict[str, bytes]:
         """The files of the figure, by name."""
-        forms = dict(self.forms) | ({} if self.gif is None else {"gif": self.gif})
-        return {f"{self.name}.{kind}": data for kind, data in forms.items()}
+        return {f"{self.name}.{kind}": data for kind, data in self.forms.items()}
 
 
 def draw_all(
@@ -47,8 +45,6 @@ def draw_all(
     """Return every figure, in the order of ``FIGURES``, drawn by this number of processes."""
     # Each process receives only the tables of its figure, because they are pickled on the way.
     orders = [(name, [tables[table] for table in needed], kinds) for name, (_, needed) in FIGURES.items()]
-    # Animations take longest, and would be waited for if they came last.
-    orders.sort(key=lambda order: order[0] not in ANIMATIONS)
     done: dict[str, Drawn] = {}
     for drawn in _drawn(orders, min(workers, len(orders))):
         done[drawn.name] = drawn
@@ -74,6 +70,5 @@ def draw_one(order: Order) -> Drawn:
     # One argument, as ``map`` passes it, and a function of the module, because it is pickled.
     name, tables, kinds = order
     figure = settled(FIGURES[name][0](*tables))
-    gif = ANIMATIONS[name](*tables) if name in ANIMATIONS else None
     forms = {kind: render(figure, kind) for kind in kinds}
-    return Drawn(name, forms, image(figure, forms["svg"]), gif)
+    return Drawn(name, forms, image(figure, forms["svg"]))

@@ -13,20 +13,15 @@ import numpy as np
 import pandas as pd
 
 from peerpressure.reproduction import printed
-from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import (
-    DEFENCE_STEPS,
     BeyondResult,
     beyond,
-    network_defence,
-    network_leak,
     observation_error,
     observed_models,
     observers,
     partial_observers,
 )
 from peerpressure.reproduction._choices import choices, typical_failures
-from peerpressure.reproduction._continuous import continuous_time
 from peerpressure.reproduction._convergence import (
     STEPS,
     approach,
@@ -39,7 +34,6 @@ from peerpressure.reproduction._convergence import (
 )
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import SweepComparison, shared_graph_sweep, size_effect, sweep_ba
-from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.claims import Evidence, audit, protection, verdicts, with_fast_pressure
 from peerpressure.reproduction.design import SEED, scale_free_model
 from peerpressure.support.progress import deaf_children, end_with_parent
@@ -49,9 +43,6 @@ from peerpressure.support.resources import one_thread
 MOST_EXACT_STEPS = 10_000
 MOST_APPROACH_STEPS = 5_000
 MOST_NOISE_STEPS = 3_000
-MOST_TIMESCALE_STEPS = 1_000
-MOST_OBSERVED_STEPS = 200
-MOST_TEMPORAL_STEPS = 3_000
 # The audit uses exact laws and does not depend on the length of the simulated runs.
 AUDIT_STEPS = 3_000
 # The verdicts are repeated for further seeds, on smaller ensembles.
@@ -60,7 +51,7 @@ SEED_STEPS = 1_000
 FEW_SEEDS = 20
 SEED_SIZES = (20, 90)
 SEED_NOISES = (0.1, 10.0)
-# The number of further seeds that the process of the extensions takes, as it has less to do than the other.
+# The number of further seeds whose verdicts a second process takes, with what else it does.
 SEEDS_BESIDE = 6
 
 Progress: TypeAlias = Callable[[str], None]
@@ -68,8 +59,8 @@ Tables: TypeAlias = dict[str, pd.DataFrame]
 Row: TypeAlias = dict[str, Any]
 
 
-class Extensions(NamedTuple):
-    """The tables of the extensions, and the verdicts of some seeds."""
+class Aside(NamedTuple):
+    """The tables on what the paper does not state, and the verdicts of some seeds."""
 
     tables: Tables
     verdicts: list[pd.DataFrame]
@@ -103,7 +94,8 @@ def paper_tables(
     folder : Path, optional
         Folder of the sweeps, from which an interrupted run continues.
     workers : int, optional
-        Processes of sweeps with a folder; with more than one, the extensions are computed beside all the rest.
+        Processes of sweeps with a folder; with more than one, choices and verdicts for other seeds are computed beside
+        all the rest.
     seeds : int, default 10
         Consecutive seeds, from ``seed`` on, for which the verdicts on random evidence are computed.
     progress : callable, optional
@@ -124,14 +116,14 @@ def paper_tables(
 
         tables = paper_tables()
     """
-    with _beside(seed, steps, separate_process=(workers or 1) > 1, seeds=seeds, progress=progress) as extensions:
+    with _beside(seed, separate_process=(workers or 1) > 1, seeds=seeds, progress=progress) as aside:
         tables = _agreement(seed, steps, progress)
         progress("the sweep over sizes and noise levels")
         sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
         evidence, recovered, more = _recovery(seed, steps, tables, sweeps, effect, progress)
         progress("verdicts for further seeds")
         judged = [verdicts(evidence, seed), *_judged(_further(seed, seeds)[SEEDS_BESIDE:])]
-        added = extensions()
+        added = aside()
     tables |= added.tables
     # The audit comes last: it judges claims by the tables and results of all other experiments.
     progress("claims against findings")
@@ -201,28 +193,26 @@ def _recovery(
 
 
 @contextmanager
-def _beside(
-    seed: int, steps: int, *, separate_process: bool, seeds: int, progress: Progress
-) -> Iterator[Callable[[], Extensions]]:
-    """Start the extensions, on request in a ``separate_process``, and yield what waits for them."""
+def _beside(seed: int, *, separate_process: bool, seeds: int, progress: Progress) -> Iterator[Callable[[], Aside]]:
+    """Start what is independent of all else, on request in a ``separate_process``, and yield what waits for it."""
     if not separate_process:
-        yield lambda: _extensions(seed, steps, seeds, progress)
+        yield lambda: _aside(seed, seeds, progress)
         return
     # Spawned rather than forked: threads of a compiled run do not survive a fork.
     context = multiprocessing.get_context("spawn")
     result, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_send_extensions, args=(sender, seed, steps, seeds), daemon=True)
+    child = context.Process(target=_send_aside, args=(sender, seed, seeds), daemon=True)
     with deaf_children():
         child.start()
     # With this end closed, a child that dies ends the wait.
     sender.close()
 
-    def wait() -> Extensions:
-        progress("hidden opinions that adapt, temporal networks, continuous time")
+    def wait() -> Aside:
+        progress("what the paper does not state")
         received = result.recv()
         if isinstance(received, BaseException):
             raise received
-        assert isinstance(received, Extensions)
+        assert isinstance(received, Aside)
         return received
 
     try:
@@ -233,33 +223,22 @@ def _beside(
 
 
 @one_thread()
-def _send_extensions(sender: Connection, seed: int, steps: int, seeds: int) -> None:
+def _send_aside(sender: Connection, seed: int, seeds: int) -> None:
     end_with_parent()
     try:
-        sender.send(_extensions(seed, steps, seeds, lambda stage: None))
+        sender.send(_aside(seed, seeds, lambda stage: None))
     # An error of the child is raised where its tables are waited for.
     except Exception as error:
         sender.send(error)
 
 
-def _extensions(seed: int, steps: int, seeds: int, progress: Progress) -> Extensions:
-    """Return the tables on inference of the network and on what the paper leaves to future work, and some verdicts."""
+def _aside(seed: int, seeds: int, progress: Progress) -> Aside:
+    """Return the tables on what the paper does not state, and the verdicts of some seeds."""
     progress("what the paper does not state")
     # With the verdicts of one seed only, few seeds tell what is typical.
     typical = typical_failures(seed) if seeds > 1 else typical_failures(seed, FEW_SEEDS)
-    open_questions = {"choices": choices(seed), "typical_failures": typical}
-    progress("the network that public opinions reveal")
-    leak = network_leak(seed, steps=steps)
-    defence = network_defence(seed, steps=min(steps, DEFENCE_STEPS))
-    progress("hidden opinions that adapt")
-    adapting = two_timescales(seed, min(steps, MOST_TIMESCALE_STEPS)).tables()
-    forgotten = forgetting(seed, min(steps, MOST_OBSERVED_STEPS)).tables()
-    progress("temporal networks")
-    temporal = temporal_networks(seed, min(steps, MOST_TEMPORAL_STEPS))
-    progress("continuous time")
-    known = {"network_leak": leak, "network_defence": defence}
-    tables = open_questions | known | adapting | forgotten | temporal | continuous_time(seed)
-    return Extensions(tables, _judged(_further(seed, seeds)[:SEEDS_BESIDE]))
+    tables = {"choices": choices(seed), "typical_failures": typical}
+    return Aside(tables, _judged(_further(seed, seeds)[:SEEDS_BESIDE]))
 
 
 def _further(seed: int, count: int) -> range:
@@ -303,7 +282,7 @@ def exact_vs_sampled(evidence: Evidence, more: BeyondResult, tables: Tables) -> 
         experiment, quantity, exact, sampled, standard_error, z: z = (sampled − exact)/standard_error.
     """
     rows = [*_biased_consensus(tables), *_two_agents(evidence), *_residuals(evidence), *_sweep_cells(evidence)]
-    rows += [*_noise(evidence), *_beyond(more), *_limit(tables), *_forgetting(tables)]
+    rows += [*_noise(evidence), *_beyond(more)]
     return pd.DataFrame(rows)
 
 
@@ -378,18 +357,3 @@ def _beyond(more: BeyondResult) -> Iterator[Row]:
     last = more.schedules["steps"].max()
     for row in more.schedules[more.schedules["steps"] == last].itertuples():
         yield _row("beyond", f"rms under {row.schedule}, T = {last}", row.rms, row.sampled_rms, row.standard_error)
-
-
-def _limit(tables: Tables) -> Iterator[Row]:
-    for row in tables["timescale_consensus_limit"].itertuples():
-        name = f"consensus limit, η = {row.rate:.3g}"
-        yield _row("two_timescales", name, row.mean, row.sampled_mean, row.standard_error)
-
-
-def _forgetting(tables: Tables) -> Iterator[Row]:
-    # The errors of the current opinions are those of the initial ones times the retention, and add nothing.
-    first = tables["forgetting_recovery"].query("target == 'initial'")
-    last = first["steps"].max()
-    for row in first[first["steps"] == last].itertuples():
-        name = f"variance of an initial opinion, η = {row.rate:g}, T = {last}"
-        yield _row("forgetting", name, row.variance, row.sampled, row.standard_error)

@@ -29,12 +29,9 @@ from peerpressure.report.html import (
     typeset,
 )
 from peerpressure.reproduction import (
-    _adaptation,
     _beyond,
-    _continuous,
     _convergence,
     _experiments,
-    _temporal,
     design,
     printed,
 )
@@ -90,7 +87,7 @@ def _entry(table: str, column: str) -> ColumnEntry:
     return entry
 
 
-# The works that the report refers to, each with its DOI.
+# The works that the report refers to, in a CSV file beside this module.
 
 
 class Publication(NamedTuple):
@@ -104,121 +101,13 @@ class Publication(NamedTuple):
     doi: str
 
 
+def _references() -> tuple[Publication, ...]:
+    text = files("peerpressure.reproduction").joinpath("references.csv").read_text("utf-8")
+    return tuple(Publication(**{**row, "year": int(row["year"])}) for row in csv.DictReader(text.splitlines()))
+
+
 # By the first author's name, as the list on the page.
-REFERENCES: Final = (
-    Publication(
-        "anderson",
-        "Anderson, T. W., and Darling, D. A.",
-        1952,
-        "Asymptotic theory of certain “goodness of fit” criteria based on stochastic processes",
-        "Annals of Mathematical Statistics 23, 193–212",
-        "10.1214/aoms/1177729437",
-    ),
-    Publication(
-        "barabasi",
-        "Barabási, A.-L., and Albert, R.",
-        1999,
-        "Emergence of scaling in random networks",
-        "Science 286, 509–512",
-        "10.1126/science.286.5439.509",
-    ),
-    Publication(
-        "breusch",
-        "Breusch, T. S., and Pagan, A. R.",
-        1979,
-        "A simple test for heteroscedasticity and random coefficient variation",
-        "Econometrica 47, 1287–1294",
-        "10.2307/1911963",
-    ),
-    Publication(
-        "dong",
-        "Dong, J., Roth, A., and Su, W. J.",
-        2022,
-        "Gaussian differential privacy",
-        "Journal of the Royal Statistical Society B 84, 3–37",
-        "10.1111/rssb.12454",
-    ),
-    Publication(
-        "griffin",
-        "Griffin, C., Squicciarini, A., and Jia, F.",
-        2023,
-        "Consensus in complex networks with noisy agents and peer pressure",
-        "arXiv 2306.14586",
-        "10.48550/arXiv.2306.14586",
-    ),
-    Publication(
-        "holme",
-        "Holme, P., and Saramäki, J.",
-        2012,
-        "Temporal networks",
-        "Physics Reports 519, 97–125",
-        "10.1016/j.physrep.2012.03.001",
-    ),
-    Publication(
-        "jadbabaie",
-        "Jadbabaie, A., Lin, J., and Morse, A. S.",
-        2003,
-        "Coordination of groups of mobile autonomous agents using nearest neighbor rules",
-        "IEEE Transactions on Automatic Control 48, 988–1001",
-        "10.1109/TAC.2003.812781",
-    ),
-    Publication(
-        "kloeden",
-        "Kloeden, P. E., and Platen, E.",
-        1992,
-        "Numerical Solution of Stochastic Differential Equations",
-        "Springer",
-        "10.1007/978-3-662-12616-5",
-    ),
-    Publication(
-        "nozari",
-        "Nozari, E., Tallapragada, P., and Cortés, J.",
-        2017,
-        "Differentially private average consensus: obstructions, trade-offs, and optimal algorithm design",
-        "Automatica 81, 221–231",
-        "10.1016/j.automatica.2017.03.016",
-    ),
-    Publication(
-        "robbins",
-        "Robbins, H., and Monro, S.",
-        1951,
-        "A stochastic approximation method",
-        "Annals of Mathematical Statistics 22, 400–407",
-        "10.1214/aoms/1177729586",
-    ),
-    Publication(
-        "semonsen",
-        "Semonsen, J., Griffin, C., Squicciarini, A., and Rajtmajer, S.",
-        2019,
-        "Opinion dynamics in the presence of increasing agreement pressure",
-        "IEEE Transactions on Cybernetics 49, 1270–1278",
-        "10.1109/TCYB.2018.2799858",
-    ),
-    Publication(
-        "shapiro",
-        "Shapiro, S. S., and Wilk, M. B.",
-        1965,
-        "An analysis of variance test for normality (complete samples)",
-        "Biometrika 52, 591–611",
-        "10.1093/biomet/52.3-4.591",
-    ),
-    Publication(
-        "touri",
-        "Touri, B., and Nedić, A.",
-        2011,
-        "On ergodicity, infinite flow, and consensus in random models",
-        "IEEE Transactions on Automatic Control 56, 1593–1605",
-        "10.1109/TAC.2010.2091174",
-    ),
-    Publication(
-        "wolfram",
-        "Wolfram Research",
-        2010,
-        "BarabasiAlbertGraphDistribution",
-        "Wolfram Language and System documentation, https://reference.wolfram.com/language",
-        "",
-    ),
-)
+REFERENCES: Final = _references()
 
 
 # The page.
@@ -238,12 +127,6 @@ _KINDS: Final = {
     "textbook": "regression software",
     "exact": "true",
     "empirical": "sampled",
-}
-
-_TURNOVER: Final = {
-    "slow": "slow turnover",
-    "fast": "resampled",
-    "isolated": "resampled, ring included",
 }
 
 # The CSV files have all columns; the page has those that the text refers to.
@@ -307,14 +190,6 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
             Column("joint_p", _math("p"), 2, Form.FIXED),
             Column("rival_z", "rival reading", 1, Form.FIXED),
         ),
-        "edge_turnover_networks": (
-            Column("network", "edges", names=_TURNOVER),
-            Column("pairs", "pairs"),
-            Column("edges", "edges per step", 1, Form.FIXED),
-            Column("changes", "changes per step", 1, Form.FIXED),
-            Column("isolated", "isolated agents", 3, Form.FIXED, zero_is_none=True),
-            Column("outcome", "predicted"),
-        ),
         "noise_hitting_times": (
             Column("noise", _math(r"\sigma_0"), form=Form.PLAIN),
             Column("exponent", Markup("exponent {}").format(_math("a")), 3, Form.FIXED),
@@ -336,7 +211,6 @@ TABLES: Final = (
     "regression_tests",
     "noise_hitting_times",
     "audit",
-    "edge_turnover_networks",
     "files",
 )
 
@@ -362,9 +236,6 @@ SECTIONS: Final = (
     ReportSection("noise", "Does larger noise slow convergence?"),
     ReportSection("audit", "The audit"),
     ReportSection("beyond", "Beyond the paper: partial observation and privacy"),
-    ReportSection("timescales", "Two time-scales"),
-    ReportSection("temporal", "Temporal networks"),
-    ReportSection("continuous", "Continuous time: the SDE and its Fokker–Planck equation"),
     ReportSection("tables", "Tables and data dictionary"),
     ReportSection("made", "How this was made"),
     ReportSection("references", "References"),
@@ -380,22 +251,6 @@ SETUP: Final[Mapping[str, Any]] = {
     "observer_replications": _beyond.REPLICATIONS,
     "partial_steps": _beyond.PARTIAL_STEPS,
     "privacy_noise": f"{_beyond.PRIVACY_NOISE:g}",
-    "leak_agents": _beyond.LEAK_AGENTS,
-    "leak_noise": _beyond.NOISE,
-    "defence_agents": _beyond.DEFENCE_AGENTS,
-    "defence_steps": _beyond.DEFENCE_STEPS,
-    "timescale_agents": _adaptation.AGENTS,
-    "timescale_replications": _adaptation.REPLICATIONS,
-    "forgetting_agents": _adaptation.OBSERVED_AGENTS,
-    "forgetting_replications": _adaptation.OBSERVED_REPLICATIONS,
-    "turnover_agents": _temporal.TURNOVER_AGENTS,
-    "turnover_edges": _temporal.EDGES,
-    "broadcast_agents": _temporal.BROADCAST_AGENTS,
-    "groups": _temporal.GROUPS,
-    "members": _temporal.MEMBERS,
-    "pair_noise": _continuous.PAIR_NOISE,
-    "euler_agents": _continuous.EULER_AGENTS,
-    "strong_replicates": _continuous.STRONG_REPLICATES,
     "seed_steps": _experiments.SEED_STEPS,
     "seed_sizes": _experiments.SEED_SIZES,
 }
@@ -441,17 +296,15 @@ class TableEntry(NamedTuple):
     columns: Sequence[ColumnEntry]
 
 
-def page(
-    tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], moving: Mapping[str, Image], made: Provenance
-) -> str:
-    """Return the report as HTML; a missing table or picture is an error. ``moving`` has the animated pictures."""
+def page(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], made: Provenance) -> str:
+    """Return the report as HTML; a missing table or picture is an error."""
     audit = _audit(tables)
     return (
         templates()
         .get_template("report.html")
         .render(
             **_reading(tables),
-            **_placing(pictures, moving),
+            **_placing(pictures),
             sections=SECTIONS,
             audit=audit,
             counts=_counts(audit),
@@ -491,7 +344,7 @@ def _reading(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     }
 
 
-def _placing(pictures: Mapping[str, Image], moving: Mapping[str, Image]) -> dict[str, Any]:
+def _placing(pictures: Mapping[str, Image]) -> dict[str, Any]:
     """Return the functions with which templates look up figures, tables, sections, references and verdicts."""
     numbered = {
         # Numbered over the whole report: captions can refer forward and backward.
@@ -503,7 +356,6 @@ def _placing(pictures: Mapping[str, Image], moving: Mapping[str, Image]) -> dict
     places = {key: {name: place for place, name in enumerate(names, start=1)} for key, names in numbered.items()}
     return {key: numbers.__getitem__ for key, numbers in places.items()} | {
         "picture_of": pictures.__getitem__,
-        "moving_of": moving.__getitem__,
         "badge_of": VERDICTS.__getitem__,
     }
 

@@ -1,4 +1,4 @@
-"""One experiment of the report at a time, with other parameters: its tables and its figure."""
+"""One experiment of the report at a time, on another graph or with other parameters: its tables and its figure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,15 @@ import pandas as pd
 
 from peerpressure.errors import InvalidInputError, did_you_mean, message
 from peerpressure.model import Model
-from peerpressure.networks import k2
+from peerpressure.networks import Network, k2
 from peerpressure.noise import Gaussian
 from peerpressure.reproduction import printed
-from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import (
     OBSERVED_AGENTS,
     OBSERVER_STEPS,
     beyond,
-    network_defence,
-    network_leak,
     observation_error,
 )
-from peerpressure.reproduction._continuous import continuous_time
 from peerpressure.reproduction._convergence import (
     NOISE_STEPS,
     approach,
@@ -35,8 +31,11 @@ from peerpressure.reproduction._convergence import (
 )
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import SweepComparison, size_effect, sweep_ba
-from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.design import AGENTS, NOISE, scale_free_model
+from peerpressure.scenario import scenario_from
+from peerpressure.scenario.network import StaticNetworkSection
+from peerpressure.scenario.shorthand import network_section, pressure_section
+from peerpressure.schedules import Schedule
 from peerpressure.support.parameters import Parameter
 
 Tables: TypeAlias = dict[str, pd.DataFrame]
@@ -50,28 +49,58 @@ PARAMETERS: Final = {
         Parameter("noise", "real", "noise", "standard deviation σ₀ of the noise", above=0),
         Parameter("steps", "whole", "steps", "length of the runs", at_least=100, at_most=10_000_000),
         Parameter("replications", "whole", "replications", "number of runs", at_least=2, at_most=100_000),
+        Parameter("graph", "text", "graph", "a graph as in peerpressure diagnose --network"),
+        Parameter("pressure", "text", "pressure", "peer pressure as in peerpressure diagnose --pressure"),
     )
 }
 
 
-def _convergence(seed: int, *, agents: int = AGENTS, noise: float = NOISE, steps: int = SHORT) -> Tables:
-    return convergence(seed, steps, agents=agents, noise=noise).tables()
+def _convergence(
+    seed: int,
+    *,
+    agents: int = AGENTS,
+    noise: float = NOISE,
+    steps: int = SHORT,
+    graph: Network | None = None,
+    pressure: Schedule | None = None,
+) -> Tables:
+    return convergence(seed, steps, agents=agents, noise=noise, graph=graph, pressure=pressure).tables()
 
 
 def _contraction(seed: int, *, steps: int = SHORT) -> Tables:
     return {"contraction": contraction_products(steps)}
 
 
-def _biased(seed: int, *, agents: int = AGENTS, noise: float = NOISE, replications: int = 4_000) -> Tables:
-    return biased_consensus(scale_free_model(seed, agents=agents, noise=noise), replicates=replications, seed=seed)
+def _biased(
+    seed: int,
+    *,
+    agents: int = AGENTS,
+    noise: float = NOISE,
+    replications: int = 4_000,
+    graph: Network | None = None,
+    pressure: Schedule | None = None,
+) -> Tables:
+    model = scale_free_model(seed, agents=agents, noise=noise, graph=graph)
+    return biased_consensus(model, replicates=replications, seed=seed, pressure=pressure)
 
 
-def _approach(seed: int, *, agents: int = AGENTS, noise: float = NOISE, steps: int = SHORT) -> Tables:
-    return approach(scale_free_model(seed, agents=agents, noise=noise), steps, seed=seed)
+def _approach(
+    seed: int,
+    *,
+    agents: int = AGENTS,
+    noise: float = NOISE,
+    steps: int = SHORT,
+    graph: Network | None = None,
+    pressure: Schedule | None = None,
+) -> Tables:
+    model = scale_free_model(seed, agents=agents, noise=noise, graph=graph, pressure=pressure)
+    return approach(model, steps, seed=seed)
 
 
-def _tuning(seed: int, *, agents: int = AGENTS, noise: float = NOISE, steps: int = SHORT) -> Tables:
-    return {"tuning": tuning(scale_free_model(seed, agents=agents, noise=noise), steps)}
+def _tuning(
+    seed: int, *, agents: int = AGENTS, noise: float = NOISE, steps: int = SHORT, graph: Network | None = None
+) -> Tables:
+    return {"tuning": tuning(scale_free_model(seed, agents=agents, noise=noise, graph=graph), steps)}
 
 
 def _pair(
@@ -88,8 +117,10 @@ def _residuals(
     noise: float = 1.0,
     steps: int = printed.STEPS,
     replications: int = printed.REPLICATIONS,
+    graph: Network | None = None,
+    pressure: Schedule | None = None,
 ) -> Tables:
-    model = scale_free_model(seed, agents=agents, noise=noise)
+    model = scale_free_model(seed, agents=agents, noise=noise, graph=graph, pressure=pressure)
     return residuals(seed, replications, steps=steps, model=model).tables()
 
 
@@ -102,10 +133,17 @@ def _sizes(seed: int, *, steps: int = printed.STEPS) -> Tables:
     return {"size_effect": size_effect(seed, steps=steps)}
 
 
-def _noise(seed: int, *, agents: int = AGENTS, steps: int = NOISE_STEPS, replications: int = 20) -> Tables:
-    return noise_levels(
-        seed, replications, steps=steps, model=scale_free_model(seed, agents=agents, noise=1.0)
-    ).tables()
+def _noise(
+    seed: int,
+    *,
+    agents: int = AGENTS,
+    steps: int = NOISE_STEPS,
+    replications: int = 20,
+    graph: Network | None = None,
+    pressure: Schedule | None = None,
+) -> Tables:
+    model = scale_free_model(seed, agents=agents, noise=1.0, graph=graph, pressure=pressure)
+    return noise_levels(seed, replications, steps=steps, model=model).tables()
 
 
 def _observers(seed: int, *, agents: int = OBSERVED_AGENTS, steps: int = 1_000, replications: int = 50) -> Tables:
@@ -115,26 +153,6 @@ def _observers(seed: int, *, agents: int = OBSERVED_AGENTS, steps: int = 1_000, 
 def _observation_error(seed: int, *, steps: int = 1_000) -> Tables:
     times = sorted({time for time in OBSERVER_STEPS if time < steps} | {steps})
     return {"observation_error": observation_error(times=times)}
-
-
-def _leak(seed: int, *, agents: int = 30, steps: int = 300) -> Tables:
-    return {"network_leak": network_leak(seed, steps=steps, agents=agents), "network_defence": network_defence(seed)}
-
-
-def _timescales(seed: int, *, agents: int = 60, steps: int = 1_000, replications: int = 20) -> Tables:
-    return two_timescales(seed, steps, replications, agents=agents).tables()
-
-
-def _forgetting(seed: int, *, agents: int = 20, steps: int = 200, replications: int = 50) -> Tables:
-    return forgetting(seed, steps, replications, agents=agents).tables()
-
-
-def _temporal(seed: int, *, steps: int = 1_000) -> Tables:
-    return temporal_networks(seed, steps)
-
-
-def _continuous(seed: int) -> Tables:
-    return continuous_time(seed)
 
 
 # The experiment behind each figure that one experiment suffices for.
@@ -160,17 +178,6 @@ EXPERIMENTS: Final[Mapping[str, Callable[..., Tables]]] = MappingProxyType(
         "partial_observers": _observers,
         "privacy_over_time": _observers,
         "observation_error": _observation_error,
-        "network_leak": _leak,
-        "adaptation": _timescales,
-        "consensus_limit": _timescales,
-        "decreasing_rates": _timescales,
-        "forgetting": _forgetting,
-        "edge_turnover": _temporal,
-        "broadcaster": _temporal,
-        "splitting": _temporal,
-        "density": _continuous,
-        "shrinking_steps": _continuous,
-        "oscillation": _continuous,
     }
 )
 
@@ -198,6 +205,9 @@ def parse_settings(figure: str, text: str) -> dict[str, Any]:
             rule = f"--set takes name=value for the figure {figure}, with the names {', '.join(names) or 'none'}"
             raise InvalidInputError(message(rule + did_you_mean(name, names), got=part, remedy="choose one of these"))
         settings[name] = PARAMETERS[name].check(_number(value))
+    if {"graph", "agents"} <= settings.keys():
+        rule, remedy = "a graph has as many agents as it has", "leave agents out"
+        raise InvalidInputError(message(rule, got=f"agents={settings['agents']}", remedy=remedy))
     return settings
 
 
@@ -217,7 +227,25 @@ def single(figure: str, seed: int, settings: Mapping[str, Any]) -> Tables:
     ['contraction']
     """
     _check_figure(figure)
-    return EXPERIMENTS[figure](seed, **settings)
+    parts = {name: read(str(settings[name]), seed) for name, read in _PARTS.items() if name in settings}
+    return EXPERIMENTS[figure](seed, **{**settings, **parts})
+
+
+def _graph(words: str, seed: int) -> Network:
+    section = scenario_from({"network": network_section(words), "run": {"steps": 1, "seed": seed}}).network
+    if not isinstance(section, StaticNetworkSection):
+        rule, remedy = "the experiments of the paper are on graphs that do not change", "for instance karate or a file"
+        raise InvalidInputError(message(rule, got=words, remedy=remedy))
+    return section.build(seed)
+
+
+def _pressure(words: str, seed: int) -> Schedule:
+    sections = {"network": {"generator": "k2"}, "pressure": pressure_section(words), "run": {"steps": 1}}
+    return scenario_from(sections).schedule
+
+
+# Settings that are parts of a model, as words that the scenario reads.
+_PARTS: Final[Mapping[str, Callable[[str, int], Any]]] = {"graph": _graph, "pressure": _pressure}
 
 
 def _check_figure(figure: str) -> None:

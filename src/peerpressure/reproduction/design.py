@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
-from peerpressure.networks import barabasi_albert
+from peerpressure.networks import Network, barabasi_albert
 from peerpressure.noise import Gaussian
 from peerpressure.reproduction import printed
-from peerpressure.schedules import Linear
-from peerpressure.theory.propagation import Functional, Moments, consensus_mode, moments
+from peerpressure.schedules import Linear, Schedule
+from peerpressure.theory.propagation import consensus_mode, moments
 
 AGENTS = 100
 # As wide as the hidden opinions themselves (√(1/12) = 0.29): larger noise would mask the first steps.
@@ -59,9 +59,17 @@ def agents_drawn(agents: int, seed: int) -> tuple[NDArray[np.float64], NDArray[n
     return rng.uniform(*printed.HIDDEN_RANGE, agents), rng.uniform(*printed.STUBBORNNESS_RANGE, agents)
 
 
-def scale_free_model(seed: int = SEED, *, agents: int = AGENTS, noise: float = NOISE) -> Model:
-    """Return ρ_t = t on a Barabási–Albert graph with odd cycles (two edges per round)."""
-    return Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), Linear(), Gaussian(noise))
+def scale_free_model(
+    seed: int = SEED,
+    *,
+    agents: int = AGENTS,
+    noise: float = NOISE,
+    graph: Network | None = None,
+    pressure: Schedule | None = None,
+) -> Model:
+    """Return ρ_t = t on a Barabási–Albert graph with odd cycles (two edges per round), or other pressure and graph."""
+    network = graph or barabasi_albert(agents, 2, seed=seed)
+    return Model(network, *agents_drawn(network.n, seed), pressure or Linear(), Gaussian(noise))
 
 
 def log_spaced_times(steps: int) -> NDArray[np.int64]:
@@ -82,7 +90,7 @@ class ConsensusErrors:
 
     ``bias`` and ``std`` describe the consensus mode m = Σ d y/Σ d relative to the consensus value v. With E over the
     noise, weighted_disagreement² = E Σ d (y − m)²/Σ d and weighted_distance² = E Σ d (y − v)²/Σ d, hence
-    weighted_distance² = weighted_disagreement² + bias² + std². In a temporal network degrees are averages over time.
+    weighted_distance² = weighted_disagreement² + bias² + std².
     """
 
     bias: NDArray[np.float64]
@@ -102,25 +110,9 @@ def consensus_errors(model: Model, times: NDArray[np.int64]) -> ConsensusErrors:
     steps, mode = int(times[-1]), consensus_mode(model)
     # The variance of the mode depends on covariances between agents, which the variances of the agents do not give.
     agents, common = moments(model, steps, times=times), moments(model, steps, of=mode, times=times)
-    return _errors(model, mode, agents, common, 0)
-
-
-def public_and_hidden_errors(model: Model, times: NDArray[np.int64]) -> tuple[ConsensusErrors, ConsensusErrors]:
-    """Return the errors of the public opinions y_t and of the hidden opinions x_{t+1} that follow them."""
-    steps, mode = int(times[-1]), consensus_mode(model)
-    # Rows (w, 0) and (0, w) on the joint state (y, x), whose two halves are public and hidden opinions.
-    both = np.kron(np.eye(2), mode.weights)
-    agents, common = (moments(model, steps, of=of, times=times, what="joint") for of in (None, both))
-    public, hidden = (_errors(model, mode, agents, common, part) for part in (0, 1))
-    return public, hidden
-
-
-def _errors(model: Model, mode: Functional, agents: Moments, common: Moments, part: int) -> ConsensusErrors:
-    # With part 0 this is also right for a public state, which has no second half.
-    own = slice(part * model.n, (part + 1) * model.n)
-    bias, std = common.mean[:, part] - model.consensus_value, common.std[:, part]
+    bias, std = common.mean[:, 0] - model.consensus_value, common.std[:, 0]
     # E(y − v)² = (E y − v)² + Var y for each agent, averaged over agents with the weights of the mode.
-    distance2 = mode((agents.mean[:, own] - model.consensus_value) ** 2 + agents.variance[:, own])
+    distance2 = mode((agents.mean - model.consensus_value) ** 2 + agents.variance)
     # Rounding can make the difference slightly negative.
     disagreement2 = np.maximum(distance2 - bias**2 - std**2, 0.0)
     return ConsensusErrors(bias, std, np.sqrt(disagreement2), np.sqrt(distance2))

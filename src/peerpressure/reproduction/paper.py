@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, final
 
 from peerpressure.plotting import FIGURES
 from peerpressure.report.latex import escaped, to_latex
-from peerpressure.report.pictures import moving_image
 from peerpressure.report.store import MANIFEST, from_csv, manifest, publish, request_key, stored, to_csv
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._drawing import KINDS, draw_all, draw_one
@@ -130,9 +129,8 @@ def _make(csv: dict[str, bytes], request: Request, workers: int, progress: Calla
     progress("drawing figures")
     drawings = draw_all(tables, workers, progress, ("svg",) if request.quick else KINDS)
     figures = {f"figures/{name}": data for drawn in drawings for name, data in drawn.files.items()}
-    moving = {drawn.name: moving_image(drawn.gif) for drawn in drawings if drawn.gif is not None}
     progress("writing the report")
-    text = page(tables, {drawn.name: drawn.picture for drawn in drawings}, moving, _provenance(request))
+    text = page(tables, {drawn.name: drawn.picture for drawn in drawings}, _provenance(request))
     more = _latex({name: tables[name] for name in (*TABLES, "regression") if name in tables})
     more |= {DICTIONARY: _dictionary(tables), BIBLIOGRAPHY: _bibliography(), REPORT: text.encode()}
     return csv | figures | more
