@@ -222,7 +222,7 @@ def contraction() -> Figure:
     factors = np.geomspace(0.1, 10, 25)
     lines = [pp.Model(network, hidden, pressure=pp.Linear(f * kappa), noise=pp.Gaussian(0.5)) for f in factors]
     for horizon, colour in zip((100, 1000, 10_000), ("C0", "C1", "C2"), strict=True):
-        errors = [pp.theory.mode_error(model, horizon) for model in lines]
+        errors = [pp.theory.consensus_error(model, horizon) for model in lines]
         right.loglog(factors, errors, color=colour)
         right.annotate(f"{horizon:,} steps", (0.12, 1.1 * errors[1]), color=colour)
     right.axvline(1, color="black", linestyle="--", linewidth=1)

@@ -34,7 +34,7 @@ from peerpressure.reproduction import convergence
 from peerpressure.scenario import Experiment, Scenario, parse_scenario, scenario_from
 from peerpressure.simulation.trajectory import SUMMARIES
 from peerpressure.support.progress import cancellable
-from peerpressure.theory import agent, mean
+from peerpressure.theory import agent_opinion, mean_opinion
 from tests.explorer.asking import SMALL, Asker, Packed, served, unpack
 
 ADAPTING = SMALL | {"agents": {"adaptation": 0.05}}
@@ -149,7 +149,7 @@ def test_exact_laws_are_the_librarys(asker: Asker, scenario: dict[str, Any]) -> 
     facts, arrays = asker.packed("exact", scenario, agents=[3, 7])
     read = scenario_from(scenario)
     system = read.system()
-    of = [mean(system), agent(system, 3), agent(system, 7)]
+    of = [mean_opinion(system), agent_opinion(system, 3), agent_opinion(system, 7)]
     exact = pp.moments(system, 40, of=of, times=arrays["times"])
     assert facts["names"] == ["network mean", 3, 7]
     assert arrays["times"][-1] == (10 if scenario is FLOWING else 40)

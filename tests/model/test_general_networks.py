@@ -58,7 +58,7 @@ def test_moments_are_exact(kind: str, start: Any) -> None:
     result = moments(one, T)
     np.testing.assert_allclose(result.mean[-1], law.c + law.B @ one.x0, atol=1e-12)
     np.testing.assert_allclose(result.covariance, law.covariance, atol=1e-12)
-    some = moments(one, T, of=pp.theory.difference(one, 0, 1))
+    some = moments(one, T, of=pp.theory.opinion_difference(one, 0, 1))
     weights = np.eye(one.n)[0] - np.eye(one.n)[1]
     np.testing.assert_allclose(some.variance[-1], weights @ law.covariance @ weights, atol=1e-12)
 

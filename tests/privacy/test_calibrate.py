@@ -14,7 +14,7 @@ from scipy import stats
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.privacy import budget, calibrate, delay_pressure
-from peerpressure.theory import mode_error
+from peerpressure.theory import consensus_error
 from tests.builders import random_model
 
 N, T = 7, 12
@@ -56,7 +56,7 @@ def test_a_silent_model_gets_white_gaussian_noise() -> None:
     calibrated = calibrate(random_model(N, start=np.zeros(N)), 25, mu=0.5)
     assert calibrated.std == pytest.approx(10.0)
     assert isinstance(calibrated.model.noise, pp.Gaussian)
-    assert calibrated.rms_error == mode_error(calibrated.model, 25)
+    assert calibrated.rms_error == consensus_error(calibrated.model, 25)
     assert str(calibrated).startswith("noise of standard deviation 10 leaves the consensus mode")
 
 

@@ -12,7 +12,7 @@ import peerpressure as pp
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import Observation, Prior, recover
 from peerpressure.scenario import MEASURES, Experiment, measure, measure_scenario, results, scenario_from, with_fields
-from peerpressure.theory import mode_error
+from peerpressure.theory import consensus_error
 
 DATA: dict[str, Any] = {
     "network": {"generator": "cycle", "n": 9},
@@ -49,7 +49,7 @@ def test_measures_of_a_run_are_those_of_its_trajectory(rows: list[dict[str, Any]
 
 def test_measures_without_sampling_are_those_of_the_theory(rows: list[dict[str, Any]]) -> None:
     model = scenario_from(DATA).model()
-    assert pick(rows, "exact_error") == [mode_error(model, 60)]
+    assert pick(rows, "exact_error") == [consensus_error(model, 60)]
     assert pick(rows, "verdict", "consensus") == [1.0]
     assert pick(rows, "epsilon") == [budget(model, 60, 0.5, 1e-4).epsilon]
     bits = exposure(model, 60, Observation(), Prior.uniform(0, 1)).table["bits"]

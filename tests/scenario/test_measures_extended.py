@@ -16,7 +16,7 @@ from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import recover
 from peerpressure.scenario import Experiment, measure, measure_scenario, read_outputs, results, scenario_from
 from peerpressure.scenario.experiment import network_counts
-from peerpressure.theory import consensus_limit, diagnose, mode_error
+from peerpressure.theory import consensus_error, consensus_limit, diagnose
 
 RING: dict[str, Any] = {
     "network": {"generator": "cycle", "n": 9},
@@ -131,7 +131,7 @@ def test_continuous_time_has_the_consensus_limit_of_the_verdict() -> None:
 def test_errors_and_verdicts_are_those_of_the_system_that_is_run() -> None:
     fast = FLOWING | {"pressure": {"kind": "power", "exponent": 2.0}, "network": {"generator": "star", "n": 5}}
     system = scenario_from(fast).system()
-    assert values(fast, "exact_error") == [mode_error(system, 8)]
+    assert values(fast, "exact_error") == [consensus_error(system, 8)]
     # In steps the two sides of a star would swing forever.
     assert measure(Experiment(scenario_from(fast)), ["verdict"])[0]["detail"] == "biased_consensus"
 

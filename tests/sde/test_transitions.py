@@ -126,7 +126,7 @@ def test_steps_of_a_constant_equation_are_all_the_same() -> None:
     assert all(other is one for other in others)
     changing = list(exact_transitions(noisy(), 3, 4))
     assert [(law.begin, law.end) for law in changing] == [(0.8, pytest.approx(1.2)), (pytest.approx(1.2), 1.6)]
-    assert repr(changing[1]) == "StepLaw(t = 1.2 to 1.6, 7 agents)"
+    assert repr(changing[1]) == "GaussianTransition(t = 1.2 to 1.6, 7 agents)"
 
 
 def test_pieces_meet_where_a_table_jumps() -> None:

@@ -114,7 +114,8 @@ def test_one_line_says_what_it_is(name: str) -> None:
 
 # Protocols and base classes, and what only files, sweeps and releases make.
 WITHOUT = {"Covariance", "Estimator", "Noise", "Schedule", "Generator", "Measure", "Design", "Trade", "Granularity"}
-WITHOUT |= {"Noisy", "OneShot", "ZeroSum", "Release", "GaussianMoments", "StepLaw", "TaylorScheme", "ObservedOutputs"}
+WITHOUT |= {"Noisy", "OneShot", "ZeroSum", "Release", "GaussianMoments", "GaussianTransition", "TaylorScheme"}
+WITHOUT |= {"ObservedOutputs"}
 WITHOUT |= {"Alternative", "Failure", "Fingerprint", "Plan", "Score", "ScoreTests", "Sweep", "SweepStatus", "Unit"}
 
 

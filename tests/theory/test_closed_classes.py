@@ -13,7 +13,7 @@ import peerpressure as pp
 from peerpressure.networks import chain
 from peerpressure.sde import SDE
 from peerpressure.theory import (
-    Kind,
+    LimitKind,
     Outcome,
     _class_limits,
     _limit_operator,
@@ -374,7 +374,7 @@ def test_one_draw_of_noise_that_grows_moves_agents_ever_further_in_its_direction
     one = replace(quiet, noise=pp.Gaussian(0.4, time_scale=scale, temporal="frozen"))
     verdict = diagnose(one)
     assert verdict.outcome is outcome
-    assert set(verdict.law.kinds) == {Kind.DRIFTS}
+    assert set(verdict.law.kinds) == {LimitKind.DRIFTS}
     assert np.all(np.isinf(verdict.law.std))
     assert "move ever further" in str(verdict)
     early, late = moments(one, 1_600, times=[50, 1_600]).std
@@ -411,8 +411,8 @@ def test_a_large_network_with_zealots_takes_one_linear_solve(monkeypatch: pytest
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize(("decay", "moving"), [(-0.75, Kind.RANDOM_LIMIT), (-0.5, Kind.WALKS)])
-def test_components_that_adapt_come_to_rest_as_noise_fades(decay: float, moving: Kind) -> None:
+@pytest.mark.parametrize(("decay", "moving"), [(-0.75, LimitKind.RANDOM_LIMIT), (-0.5, LimitKind.WALKS)])
+def test_components_that_adapt_come_to_rest_as_noise_fades(decay: float, moving: LimitKind) -> None:
     """Under bounded pressure, each component by itself; one with an opinion that never moves ends there."""
     A = np.zeros((6, 6))
     A[:3, :3], A[3:, 3:] = 1 - np.eye(3), 1 - np.eye(3)
@@ -423,7 +423,7 @@ def test_components_that_adapt_come_to_rest_as_noise_fades(decay: float, moving:
         one = pp.Model(pp.Network(A), np.linspace(0, 1, 6), pressure=0.5, noise=noise, adaptation=adaptation)
         verdict = diagnose(one)
         assert verdict.outcome is Outcome.CLUSTERS
-        assert verdict.law.kind.tolist() == [Kind.CONVERGES if still else moving] * 3 + [moving] * 3
+        assert verdict.law.kind.tolist() == [LimitKind.CONVERGES if still else moving] * 3 + [moving] * 3
         # Differences within components vanish, and so does what the first one remembers of noise.
         run = pp.simulate(one, 4_000, 50, seed=1)
         assert run.states is not None

@@ -21,13 +21,13 @@ from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
 from peerpressure.theory import (
     ConsensusLimit,
-    Kind,
+    LimitKind,
     Outcome,
     _conserved,
     consensus_limit,
     consensus_limit_curve,
     diagnose,
-    mean,
+    mean_opinion,
     moments,
 )
 from peerpressure.theory._classification import classify
@@ -95,10 +95,10 @@ CASES: dict[str, tuple[Schedule, Adaptation]] = {
 def test_limits_are_where_long_runs_are(pressure: Schedule, rate: Adaptation, noise: Noise) -> None:
     model = build(pressure, rate, noise)
     limit = consensus_limit(model, tolerance=1e-4)
-    late = moments(model, 2500, of=mean(model))
+    late = moments(model, 2500, of=mean_opinion(model))
     assert late.mean[0, 0] == pytest.approx(limit.mean, abs=1e-2)
     if limit.std == 0:
-        assert late.std[0, 0] < moments(model, 600, of=mean(model)).std[0, 0] or model.noise.is_zero
+        assert late.std[0, 0] < moments(model, 600, of=mean_opinion(model)).std[0, 0] or model.noise.is_zero
     elif math.isfinite(limit.std) and model.pressure.growth.bounded is False:
         assert late.std[0, 0] == pytest.approx(limit.std, abs=6e-3, rel=0.04)
 
@@ -108,7 +108,7 @@ def test_limits_are_where_long_runs_are(pressure: Schedule, rate: Adaptation, no
 def test_frozen_noise_stays_in_an_anchored_limit(pressure: Schedule, rate: Adaptation) -> None:
     model = build(pressure, rate, Gaussian(0.5, temporal=Frozen()))
     limit = consensus_limit(model, tolerance=1e-4)
-    late = moments(model, 6000, of=mean(model))
+    late = moments(model, 6000, of=mean_opinion(model))
     assert late.std[0, 0] == pytest.approx(limit.std, rel=0.05)
 
 
@@ -119,10 +119,10 @@ def test_frozen_noise_makes_opinions_drift_like_the_sum_of_1_over_pressure(kind:
     system = SDE(model) if kind == "continuous time" else replace(model, activation=half)
     verdict = diagnose(system)
     assert verdict.outcome is Outcome.RANDOM_WALK
-    assert verdict.law.kinds == {Kind.DRIFTS}
+    assert verdict.law.kinds == {LimitKind.DRIFTS}
     assert "drifts ever further, in a direction set by the noise, which is drawn once." in verdict.summary
     steps = round(1600 / system.step)
-    std = moments(system, steps, of=mean(system), times=[400, 800, 1600]).std[:, 0]
+    std = moments(system, steps, of=mean_opinion(system), times=[400, 800, 1600]).std[:, 0]
     assert std[2] - std[1] == pytest.approx(std[1] - std[0], rel=0.05)
 
 

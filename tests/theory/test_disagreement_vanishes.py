@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from peerpressure import Gaussian, Model, Network, Power, diagnose
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import barabasi_albert, complete, cycle, star
-from peerpressure.theory import Outcome, _forecast, consensus_mode, forecast, mode_error, moments, steps_needed
+from peerpressure.theory import Outcome, _forecast, consensus_error, consensus_mode, forecast, moments, steps_needed
 from tests.theory.changing import CHANGING
 
 Array = NDArray[np.float64]
@@ -123,7 +123,7 @@ def test_steps_that_a_precision_takes_with_zealots() -> None:
     assert steps_needed(quiet, 0.1) == 1
     fading = Model(star(4), [0, 1, 2, 10], [1, 1, 1, INF], noise=Gaussian(0.1, time_scale="1/t"))
     found = steps_needed(fading, 0.01)
-    assert mode_error(fading, found) <= 0.01 < mode_error(fading, found - 2)
+    assert consensus_error(fading, found) <= 0.01 < consensus_error(fading, found - 2)
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,11 @@ from peerpressure.theory.propagation import (
     Functional,
     Moments,
     _recursions,
-    agent,
+    agent_opinion,
     consensus_mode,
-    difference,
-    mean,
+    mean_opinion,
     moments,
+    opinion_difference,
 )
 from tests.theory.changing import CHANGING
 
@@ -130,7 +130,7 @@ def test_moments_match_the_dense_joint_map(noise: str, rate: str, network: str, 
     np.testing.assert_allclose(public.covariance, covariance[:AGENTS, :AGENTS], **close)
     np.testing.assert_allclose(hidden.mean[-1], expected[AGENTS:], **close)
     np.testing.assert_allclose(hidden.covariance, covariance[AGENTS:, AGENTS:], **close)
-    held = moments(model, STEPS, of=mean(model), what="hidden")
+    held = moments(model, STEPS, of=mean_opinion(model), what="hidden")
     np.testing.assert_allclose(held.mean[0, 0], expected[AGENTS:].mean(), **close)
 
 
@@ -234,13 +234,16 @@ def test_relabelling_agents_relabels_their_moments() -> None:
     )
     np.testing.assert_allclose(moments(moved, 8).variance, moments(model, 8).variance[:, order], rtol=1e-12)
     for label in range(AGENTS):
-        ours, theirs = moments(moved, 8, of=agent(moved, label)), moments(model, 8, of=agent(model, label))
+        ours, theirs = (
+            moments(moved, 8, of=agent_opinion(moved, label)),
+            moments(model, 8, of=agent_opinion(model, label)),
+        )
         np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-12)
 
 
 def test_differences_keep_their_digits_where_agents_nearly_agree() -> None:
     model = Model(k2(), hidden=[0.0, 1.0], pressure=Constant(1e12), noise=Gaussian(1.0), start=[0.0, 0.0])
-    result = moments(model, 1, of=difference(model, 0, 1))
+    result = moments(model, 1, of=opinion_difference(model, 0, 1))
     np.testing.assert_allclose(result.variance, 2e-24, rtol=1e-10)
 
 
@@ -261,9 +264,12 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
 def test_functionals_weigh_what_they_say_and_mix_with_plain_weights() -> None:
     model = build(path(3), None, Gaussian(1.0), Linear())
     y = np.array([1.0, 2.0, 6.0])
-    values = [f(y) for f in (consensus_mode(model), mean(model), agent(model, 2), difference(model, 2, 0))]
+    values = [
+        f(y)
+        for f in (consensus_mode(model), mean_opinion(model), agent_opinion(model, 2), opinion_difference(model, 2, 0))
+    ]
     np.testing.assert_allclose(values, [11 / 4, 3.0, 6.0, 5.0])
-    of: list[Functional | Array] = [mean(model), np.array([0.0, 1.0, 0.0])]
+    of: list[Functional | Array] = [mean_opinion(model), np.array([0.0, 1.0, 0.0])]
     result = moments(model, 3, of=of)
     assert result.names == ("mean", "functional 1")
     np.testing.assert_allclose(result.mean[0, 1], moments(model, 3).mean[-1, 1], rtol=1e-13)
@@ -327,7 +333,7 @@ def test_large_networks_need_functionals() -> None:
     for model, message in ((plain, "of=consensus_mode"), (adapting, "up to 1,000 agents")):
         with pytest.raises(InvalidInputError, match=message):
             moments(model, 1)
-        assert moments(model, 1, of=mean(model), what="hidden").mean.shape == (1, 1)
+        assert moments(model, 1, of=mean_opinion(model), what="hidden").mean.shape == (1, 1)
 
 
 def test_continuous_time_counts_steps_and_answers_in_time() -> None:
@@ -335,7 +341,7 @@ def test_continuous_time_counts_steps_and_answers_in_time() -> None:
     np.testing.assert_allclose(every.times, 0.25 * np.arange(9))
     np.testing.assert_allclose(every.mean[0], PROCESS.start_state, rtol=1e-14)
     assert not np.any(every.variance[0])
-    some = moments(PROCESS, 8, of=[agent(PROCESS, 0), consensus_mode(PROCESS)], times=[0.7, 2.0])
+    some = moments(PROCESS, 8, of=[agent_opinion(PROCESS, 0), consensus_mode(PROCESS)], times=[0.7, 2.0])
     last = moments(PROCESS, 8, times=[0.7, 2.0])
     weights = consensus_mode(PROCESS).weights
     np.testing.assert_allclose(some.mean[:, 0], last.mean[:, 0], rtol=1e-8)

@@ -16,7 +16,7 @@ from peerpressure.networks import barabasi_albert, complete, cycle, failing_edge
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Linear, Table
 from peerpressure.sde import SDE
-from peerpressure.theory import mode_error, optimal_schedule, tuning
+from peerpressure.theory import consensus_error, optimal_schedule, tuning
 from peerpressure.theory.tuning import HorizonDistance, optimum, tuned_line
 
 from .laws import law_after, rms_distance
@@ -170,9 +170,9 @@ def test_the_tuned_line_is_the_best_for_noise_that_grows(gamma: float) -> None:
     model = Model(network, np.zeros(20), rng.uniform(0.5, 1, 20), noise=noise)
     best = tuned_line(model)
     assert best.slope == pytest.approx(model.kappa / (1 - 2 * gamma))
-    errors = [mode_error(replace(model, pressure=Linear(c * best.slope)), 1500) for c in (0.7, 1.0, 1.4)]
+    errors = [consensus_error(replace(model, pressure=Linear(c * best.slope)), 1500) for c in (0.7, 1.0, 1.4)]
     assert errors[1] == min(errors)
-    plain = mode_error(replace(model, pressure=Linear(model.kappa)), 1500)
+    plain = consensus_error(replace(model, pressure=Linear(model.kappa)), 1500)
     assert plain / errors[1] == pytest.approx(1 / np.sqrt(1 - 4 * gamma**2), rel=0.1)
 
 

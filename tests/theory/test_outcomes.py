@@ -16,7 +16,7 @@ from peerpressure.networks import Network, TemporalNetwork, complete, cycle, k2,
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
 from peerpressure.schedules import Constant, Linear, Power
 from peerpressure.sde import SDE
-from peerpressure.theory import Kind, Outcome, consensus_limit, diagnose, moments
+from peerpressure.theory import LimitKind, Outcome, consensus_limit, diagnose, moments
 from peerpressure.theory._analysis import analyse
 from peerpressure.theory._classification import classify
 from peerpressure.theory._limits import limit_of
@@ -378,7 +378,7 @@ def test_each_agent_does_what_its_kind_says(name: str) -> None:
     model = Model(network, np.random.default_rng(1).uniform(0, 10, network.n), **parts)
     verdict, late = diagnose(model), mean_path(model, 3_000)[0][-8:]
     repeats = np.ptp(late, axis=0) > 1e-2
-    assert verdict.law.kind.tolist() == [Kind.PERIODIC if each else Kind.CONVERGES for each in repeats]
+    assert verdict.law.kind.tolist() == [LimitKind.PERIODIC if each else LimitKind.CONVERGES for each in repeats]
     computed = np.isfinite(verdict.law.mean).all(axis=0)
     assert np.all(computed) or name in {"many hearers", "alone"}
     np.testing.assert_allclose(verdict.law.at(3_000)[computed], late[-1][computed], atol=1e-2)
@@ -396,7 +396,7 @@ def test_agents_are_not_said_to_come_to_rest_under_pressure_without_a_limit(nois
     model = Model(network, np.arange(float(network.n)), pressure=SAW, noise=noise, **parts)
     verdict = diagnose(SDE(model) if form == "continuous" else model)
     assert verdict.outcome is Outcome.DISAGREEMENT
-    assert verdict.law.kinds == {Kind.UNKNOWN}
+    assert verdict.law.kinds == {LimitKind.UNKNOWN}
     assert "not known" in verdict.summary
     assert verdict.reasons[-1].code == "follows_pressure"
 
@@ -425,5 +425,5 @@ def test_noise_that_grows_and_is_shown_moves_agents_without_bound(
     law = diagnose(model).law
     early, late = (law_after(model, steps)[1].diagonal()[:3] for steps in (400, 4_000))
     assert np.all(late > 2 * early)
-    assert law.kinds == {Kind.WALKS}
+    assert law.kinds == {LimitKind.WALKS}
     assert np.all(np.isinf(law.std))

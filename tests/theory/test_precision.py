@@ -16,11 +16,11 @@ from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power
 from peerpressure.simulation import simulate
 from peerpressure.theory import (
     _advice,
-    agent,
+    agent_opinion,
+    consensus_error,
     consensus_limit,
     consensus_mode,
     ideal_deviation,
-    mode_error,
     replicates_needed,
     steps_needed,
 )
@@ -38,7 +38,7 @@ def make(network: Network, pressure: Schedule, noise: Noise | None = None) -> Mo
 def test_replicates_on_two_agents_by_hand() -> None:
     model = Model(k2(), [0.0, 1.0], noise=Gaussian(2.0))
     # The deviation of one agent is 2·√9/10 and that of the mode √2 smaller.
-    assert replicates_needed(model, 9, 0.1, of=agent(model, 0)) == math.ceil((1.959964 * 0.6 / 0.1) ** 2)
+    assert replicates_needed(model, 9, 0.1, of=agent_opinion(model, 0)) == math.ceil((1.959964 * 0.6 / 0.1) ** 2)
     assert replicates_needed(model, 9, 0.1) == math.ceil((1.959964 * 0.6 / 0.1) ** 2 / 2)
     assert replicates_needed(model, 9, 0.1, confidence=0.99) == math.ceil((2.575829 * 0.6 / 0.1) ** 2 / 2)
     assert replicates_needed(model, 9, 100.0) == 1
@@ -69,8 +69,8 @@ def test_steps_are_the_first_to_be_enough(pressure: Schedule, precision: float) 
     if isinstance(pressure, Power) and precision < 0.02:
         precision = 0.03
     T = steps_needed(model, precision)
-    assert mode_error(model, T) <= precision
-    assert T == 1 or mode_error(model, T - 1) > precision
+    assert consensus_error(model, T) <= precision
+    assert T == 1 or consensus_error(model, T - 1) > precision
 
 
 def test_steps_under_the_tuned_schedule_are_those_of_an_average() -> None:
@@ -82,7 +82,7 @@ def test_steps_under_the_tuned_schedule_are_those_of_an_average() -> None:
 def test_without_noise_only_the_bias_has_to_go() -> None:
     model = make(ODD, TUNED, NoNoise())
     T = steps_needed(model, 1e-3)
-    assert mode_error(model, T) <= 1e-3 < mode_error(model, T - 1)
+    assert consensus_error(model, T) <= 1e-3 < consensus_error(model, T - 1)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_the_precision_is_kept_from_then_on(stubbornness: list[float], start: li
 
 def test_an_error_that_crosses_zero_is_not_taken_for_precision() -> None:
     model = Model(path(3), [0.0, 0, 1], [1.0, 1, 5], start=[3.0, 0, 0])
-    assert mode_error(model, 1) < 0.01
-    assert mode_error(model, 2) > 0.13
+    assert consensus_error(model, 1) < 0.01
+    assert consensus_error(model, 2) > 0.13
     assert steps_needed(model, 0.01) == 164
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 import peerpressure as pp
-from peerpressure.theory import Law, Outcome, Verdict, forecast, steps_needed
+from peerpressure.theory import Outcome, PowerLaw, Verdict, forecast, steps_needed
 from tests.truth.case import Array, Case, curve
 from tests.truth.recursion import Truth, distance_under
 from tests.truth.trend import Trend, limit, trend, what_is_left
@@ -308,7 +308,7 @@ def _rates(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
         yield _law(name, law, *map(np.array, zip(*late, strict=True)))
 
 
-def _law(name: str, law: Law, t: Array, q: Array) -> Finding:
+def _law(name: str, law: PowerLaw, t: Array, q: Array) -> Finding:
     local = -np.diff(np.log(q)) / np.diff(np.log(t))
     # Where log t multiplies the power, a constant beside it may count for long.
     off = np.maximum(np.abs(local - law.exponent) - 0.12, 0.0) if law.log else np.abs(local - law.exponent)

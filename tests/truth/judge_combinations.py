@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.theory import Kind, Outcome, Verdict
+from peerpressure.theory import LimitKind, Outcome, Verdict
 from tests.truth.combinations import Combination
 from tests.truth.second_moments import Reading, late_laws
 
@@ -39,7 +39,7 @@ def judge(model: Combination) -> Judgement:
     kinds = true_kinds(model, early, late)
     claimed, grown = _moving(verdict.law.kind), late.variance.mean(axis=0) > 1.01 * early.variance.mean(axis=0)
     falls = late.variance.mean(axis=0) < 0.9 * early.variance.mean(axis=0)
-    slow = falls & (verdict.law.kind == Kind.CONVERGES) & (kinds != Kind.CONVERGES)
+    slow = falls & (verdict.law.kind == LimitKind.CONVERGES) & (kinds != LimitKind.CONVERGES)
     if np.any(claimed & ~_moving(kinds) & grown) or np.any(slow) or _on_its_way(model, verdict, early, late):
         # What grows like log t beside a larger variance, or falls like a small power of t, is not told from a limit.
         return Judgement(model.name, open=True)
@@ -59,19 +59,19 @@ def _on_its_way(model: Combination, verdict: Verdict, early: Reading, late: Read
 
 
 def _moving(kinds: NDArray[np.object_]) -> NDArray[np.bool_]:
-    return np.asarray((kinds == Kind.WALKS) | (kinds == Kind.DRIFTS))
+    return np.asarray((kinds == LimitKind.WALKS) | (kinds == LimitKind.DRIFTS))
 
 
 def true_kinds(model: Combination, early: Reading, late: Reading) -> NDArray[np.object_]:
     """Return what the public opinion of each agent does, from its law at two late times."""
     size, before, now = model.size, early.variance.mean(axis=0), late.variance.mean(axis=0)
     kind = np.empty(model.n, dtype=np.object_)
-    kind[:] = Kind.CONVERGES
-    kind[now > VARIANCES * size**2] = Kind.RANDOM_LIMIT
-    kind[np.ptp(late.mean, axis=0) > SWING * size] = Kind.PERIODIC
+    kind[:] = LimitKind.CONVERGES
+    kind[now > VARIANCES * size**2] = LimitKind.RANDOM_LIMIT
+    kind[np.ptp(late.mean, axis=0) > SWING * size] = LimitKind.PERIODIC
     # What moves less and less, as agents do by a small power of t under weak pressure, comes to rest.
-    kind[(late.moved > MOVED * size**2) & (late.moved > CALMS * early.moved)] = Kind.FLUCTUATES
-    kind[now > GROWS * before + 1e-2 * size**2] = Kind.DRIFTS if model.phi == 1 else Kind.WALKS
+    kind[(late.moved > MOVED * size**2) & (late.moved > CALMS * early.moved)] = LimitKind.FLUCTUATES
+    kind[now > GROWS * before + 1e-2 * size**2] = LimitKind.DRIFTS if model.phi == 1 else LimitKind.WALKS
     return kind
 
 
@@ -87,7 +87,7 @@ def outcomes(model: Combination, kinds: NDArray[np.object_], late: Reading) -> s
             # Growing noise may also move a value that is held in place, or drive agents apart, more slowly.
             return {Outcome.RANDOM_WALK, Outcome.BIASED_CONSENSUS, Outcome.DISAGREEMENT, Outcome.BIPARTITE}
         return {Outcome.RANDOM_WALK} if common else {Outcome.CLUSTERS, Outcome.DISAGREEMENT}
-    if np.any(kinds == Kind.PERIODIC):
+    if np.any(kinds == LimitKind.PERIODIC):
         return {Outcome.PERIODIC, Outcome.OSCILLATION}
     if not together:
         pairs = bool(np.all(np.sort(apart, axis=1)[:, 1] < APART * model.size))
@@ -114,7 +114,7 @@ def _laws(model: Combination, verdict: Verdict, kinds: NDArray[np.object_], late
         # A variance or a swing near its threshold may be called either way.
         near = late.variance.mean(axis=0)[i] < 4 * VARIANCES * size**2 and np.ptp(late.mean[:, i]) < 4 * SWING * size
         # Where noise grows, so do fluctuations about a mean that is restored.
-        grows = "0.2" in model.scale and law.kind[i] is Kind.FLUCTUATES and kinds[i] is Kind.WALKS
+        grows = "0.2" in model.scale and law.kind[i] is LimitKind.FLUCTUATES and kinds[i] is LimitKind.WALKS
         if not (near or grows):
             wrong.append(f"agent {i} {law.kind[i].value}, true is {kinds[i].value}")
     for k, mean in enumerate(late.mean):

@@ -46,9 +46,9 @@ from peerpressure.theory import (
     Rate,
     Reason,
     Verdict,
-    agent,
+    agent_opinion,
     diagnose,
-    mean,
+    mean_opinion,
     moments,
     regime_of,
 )
@@ -243,7 +243,7 @@ def exact_answer(built: Experiment, body: Mapping[str, Any], limits: Limits) -> 
 def exact_of(built: Experiment, named: Sequence[int | str], limits: Limits) -> bytes:
     """Return mean and standard deviation of the network's mean and of the agents with these labels."""
     check_one_topic(built, "the exact law")
-    functionals = [mean(built.system), *(agent(built.system, label) for label in named)]
+    functionals = [mean_opinion(built.system), *(agent_opinion(built.system, label) for label in named)]
     thinning = _affordable_times(built, len(functionals), limits)
     exact = moments(built.system, built.steps, of=functionals, times=thinning.times * built.system.step)
     facts = {

@@ -6,7 +6,7 @@ from peerpressure.support.namespaces import attach
 _INTERNAL = (
     "Generator",
     "JointConnectivity",
-    "NetworkLaw",
+    "NetworkProcess",
     "limit_components",
     "read_labels",
     "read_waves",

@@ -27,7 +27,7 @@ from ._joint_connectivity import (
     shortest_window as shortest_window,
 )
 from ._network import Network as Network
-from ._network_law import NetworkLaw as NetworkLaw
+from ._network_process import NetworkProcess as NetworkProcess
 from ._readers import (
     describe_events_file as describe_events_file,
     describe_network_file as describe_network_file,

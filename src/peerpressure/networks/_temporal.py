@@ -30,7 +30,7 @@ from peerpressure.networks._events import (
     validate_period,
 )
 from peerpressure.networks._network import Network, check_unsigned
-from peerpressure.networks._network_law import NetworkLaw
+from peerpressure.networks._network_process import NetworkProcess
 from peerpressure.networks.classes import components
 from peerpressure.networks.validation import Isolated, Label, check_integer, checked_isolated, chosen_labels
 
@@ -63,7 +63,7 @@ class TemporalNetwork:
         One distinct label per agent; by default 0..n-1.
     period : int, optional
         Length P of a sequence that repeats, A_{t+P} = A_t.
-    law : NetworkLaw, optional
+    law : NetworkProcess, optional
         Law of the random process that the network is a record of; generators set it.
     isolated : {"own", "keep"}, default "own"
         What agents without neighbours show at a step, unless a model says otherwise: their own preferred opinions, or
@@ -101,7 +101,7 @@ class TemporalNetwork:
     targets: NDArray[np.int32]
     weights: NDArray[np.float64]
     period: int | None
-    law: NetworkLaw | None
+    law: NetworkProcess | None
     isolated: Isolated
     directed: bool = False
 
@@ -115,7 +115,7 @@ class TemporalNetwork:
         n: int | None = None,
         labels: Iterable[Label] | None = None,
         period: int | None = None,
-        law: NetworkLaw | None = None,
+        law: NetworkProcess | None = None,
         isolated: Isolated = "own",
         directed: bool = False,
     ) -> None:
@@ -337,7 +337,7 @@ class TemporalNetwork:
         """
         events, n, labels, period = events_from_arrays(arrays)
         rule = checked_isolated(str(np.asarray(arrays.get("isolated", "own"))))
-        law, directed = NetworkLaw.from_arrays(arrays, n), bool(np.asarray(arrays.get("directed", False)))
+        law, directed = NetworkProcess.from_arrays(arrays, n), bool(np.asarray(arrays.get("directed", False)))
         return cls(*events, n=n, labels=labels, period=period, law=law, isolated=rule, directed=directed)
 
     @property

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.networks._events import Events, one_step_events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network, check_undirected
-from peerpressure.networks._network_law import NetworkLaw
+from peerpressure.networks._network_process import NetworkProcess
 from peerpressure.networks._sampling import (
     AllPairs,
     EdgesOf,
@@ -147,7 +147,7 @@ def _edge_chains(
     network = check_undirected(base) if isinstance(base, Network) else None
     pairs, labels = (EdgesOf(base), base.labels) if isinstance(base, Network) else (AllPairs(base), range(base))
     events = markovian_events(pairs, birth, death, steps, random_generator(seed))
-    law = NetworkLaw.of_edges(name, network, len(labels), birth, death)
+    law = NetworkProcess.of_edges(name, network, len(labels), birth, death)
     return _temporal_network(events, labels, steps, repeat, law)
 
 
@@ -227,7 +227,7 @@ def activity_driven(
     # An agent is isolated if it is not active, and no active agent chooses it.
     spared = 1 - active * contacts / max(n - 1, 1)
     alone = (1 - active) * np.prod(spared) / np.where(spared > 0, spared, 1)
-    law = NetworkLaw("activity_driven", isolation=float(alone.mean()))
+    law = NetworkProcess("activity_driven", isolation=float(alone.mean()))
     return _temporal_network(one_step_events(links, weighted=False), range(n), steps, repeat, law)
 
 
@@ -284,7 +284,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: Seed = 0) -> Te
     # Events at step 1 are the network itself; edges move from step 2 on.
     start = TemporalNetwork.constant(network).events
     events = Events.joined([start, rewiring_events(network, who[order], times[order], rng)])
-    law = NetworkLaw.of_moving_edges("rewiring", network.n, edges, float(rate))
+    law = NetworkProcess.of_moving_edges("rewiring", network.n, edges, float(rate))
     return _temporal_network(events, network.labels, steps, repeat=False, law=law)
 
 
@@ -394,7 +394,7 @@ def gossip(network: Network, steps: int, *, seed: Seed = 0, probabilities: Array
     drawn = np.minimum(drawn, edges - 1)
     i, j, weights = network.edges()
     events = one_step_events(Events(np.arange(1, steps + 1), i[drawn], j[drawn], weights[drawn]), weighted=True)
-    law = NetworkLaw.of_single_edges("gossip", network, chances)
+    law = NetworkProcess.of_single_edges("gossip", network, chances)
     return TemporalNetwork(*events, labels=network.labels, law=law, isolated="keep")
 
 
@@ -416,7 +416,7 @@ def _chances(probabilities: ArrayLike | None, edges: int) -> NDArray[np.float64]
 
 
 def _temporal_network(
-    events: Events, labels: Any, steps: int, repeat: bool, law: NetworkLaw | None = None
+    events: Events, labels: Any, steps: int, repeat: bool, law: NetworkProcess | None = None
 ) -> TemporalNetwork:
     period = steps if repeat else None
     # Ends of edges after the last step would lie outside of the period.

@@ -48,7 +48,7 @@ from peerpressure.sde.moments import schedules_of
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.text import html_table
-from peerpressure.theory import OptimalSchedule, mode_error, optimal_schedule
+from peerpressure.theory import OptimalSchedule, consensus_error, optimal_schedule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -606,7 +606,7 @@ def calibration_of(
         quiet = replace(quiet, pressure=optimum.schedule)
     # Accounted again from the scaled noise: the result states what was computed and not what was asked for.
     account = budget_of(replace(definition, system=quiet), delta)
-    return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, definition.steps), optimum)
+    return Calibration(quiet, quiet.noise.std, account, consensus_error(quiet, definition.steps), optimum)
 
 
 def _target(**given: float | None) -> tuple[str, float]:

@@ -22,7 +22,7 @@ from peerpressure.scenario import Scenario, scenario_from
 from peerpressure.scenario.experiment import Experiment, network_counts
 from peerpressure.simulation.recording import Record
 from peerpressure.support.parameters import summary
-from peerpressure.theory import Outcome, mode_error, retention
+from peerpressure.theory import Outcome, consensus_error, retention
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
@@ -100,7 +100,7 @@ def _first_below(experiment: Experiment, values: NDArray[np.float64] | None) -> 
 
 def exact_error(experiment: Experiment) -> Values:
     """Exact root-mean-square distance of the consensus mode from the consensus value at the end."""
-    yield "", None, mode_error(experiment.system, experiment.steps)
+    yield "", None, consensus_error(experiment.system, experiment.steps)
 
 
 def verdict(experiment: Experiment) -> Values:

@@ -14,7 +14,7 @@ _INTERNAL = (
     "GaussianMoments",
     "Method",
     "Scaling",
-    "StepLaw",
+    "GaussianTransition",
     "TaylorScheme",
     "euler_moments",
     "euler_step",

@@ -11,7 +11,7 @@ from .moments import (
 )
 from .paths import exact_paths as exact_paths
 from .transitions import (
-    StepLaw as StepLaw,
+    GaussianTransition as GaussianTransition,
     TaylorScheme as TaylorScheme,
     exact_transitions as exact_transitions,
     transition as transition,

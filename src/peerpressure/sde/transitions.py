@@ -57,7 +57,7 @@ _AT_CHECKS = np.array(
 @final
 @read_only
 @dataclass(frozen=True, eq=False)
-class StepLaw:
+class GaussianTransition:
     """The law of a state given an earlier one, z_end | z_begin ~ N(F z_begin + M x₀, Q), for a step of any length.
 
     The state z is y, followed by hidden opinions if they adapt (M is 0 then) and by the memory of correlated noise.
@@ -112,17 +112,17 @@ class StepLaw:
             values, vectors = np.linalg.eigh(correlation)
             return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
-    def then(self, later: StepLaw) -> StepLaw:
+    def then(self, later: GaussianTransition) -> GaussianTransition:
         """Return the law of both steps taken one after the other.
 
         Parameters
         ----------
-        later : StepLaw
+        later : GaussianTransition
             A step that begins where this one ends.
 
         Returns
         -------
-        StepLaw
+        GaussianTransition
             From ``self.begin`` to ``later.end``.
 
         Raises
@@ -134,7 +134,7 @@ class StepLaw:
             rule = f"a step that follows one until t = {self.end:g} must begin there"
             raise InvalidInputError(message(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
         F = later.matrix
-        return StepLaw(
+        return GaussianTransition(
             self.begin,
             later.end,
             F @ self.matrix,
@@ -144,10 +144,10 @@ class StepLaw:
         )
 
     def __repr__(self) -> str:
-        return f"StepLaw(t = {self.begin:g} to {self.end:g}, {self.hidden.shape[1]} agents)"
+        return f"GaussianTransition(t = {self.begin:g} to {self.end:g}, {self.hidden.shape[1]} agents)"
 
 
-def transition(sde: SDE, begin: float, end: float) -> StepLaw:
+def transition(sde: SDE, begin: float, end: float) -> GaussianTransition:
     """Return the exact law of the state at ``end`` given that at ``begin``.
 
     Parameters
@@ -159,7 +159,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
 
     Returns
     -------
-    StepLaw
+    GaussianTransition
         The law of the state at ``end``.
 
     Raises
@@ -187,7 +187,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     return _transition(sde, begin, end)
 
 
-def _transition(sde: SDE, begin: float, end: float) -> StepLaw:
+def _transition(sde: SDE, begin: float, end: float) -> GaussianTransition:
     """Return the exact law of a step whose matrices fit in memory."""
     at, v = sde.layout, sde.centre
     F, M, Q = np.eye(at.states), np.zeros((at.states, at.agents)), np.zeros((at.states, at.states))
@@ -213,7 +213,7 @@ def _transition(sde: SDE, begin: float, end: float) -> StepLaw:
     hidden = np.full(at.agents, np.nan) if sde.model.hidden is None else sde.x0
     shift = M @ (hidden - v) + v * (1.0 - F[:, : at.memory.start].sum(axis=1))
     shift[at.memory] = 0.0
-    return StepLaw(begin, end, F, M, shift, Q)
+    return GaussianTransition(begin, end, F, M, shift, Q)
 
 
 class _Piece(NamedTuple):
@@ -362,7 +362,7 @@ def require_law_memory(sde: SDE) -> None:
     require_memory(law_bytes(sde.layout), what=what, remedy=f"use the method {'taylor' if sde.is_plain else 'euler'}")
 
 
-def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
+def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[GaussianTransition]:
     """Yield the laws of the steps of length h that end at first·h, …, last·h.
 
     Parameters
@@ -374,7 +374,7 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
 
     Yields
     ------
-    StepLaw
+    GaussianTransition
         Law of each step; the same object for all of them where pressure and noise are constant.
 
     See Also

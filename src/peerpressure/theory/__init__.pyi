@@ -12,17 +12,22 @@ from ._consensus_limit import (
     consensus_limit_curve as consensus_limit_curve,
 )
 from ._diagnosis import diagnose as diagnose
-from ._forecast import Forecast as Forecast, Settling as Settling, forecast as forecast, mode_error as mode_error
+from ._forecast import (
+    Forecast as Forecast,
+    Settling as Settling,
+    consensus_error as consensus_error,
+    forecast as forecast,
+)
 from ._forgetting import (
     Retention as Retention,
     contraction as contraction,
     contraction_product as contraction_product,
     retention as retention,
 )
-from ._limit_law import Kind as Kind, LimitLaw as LimitLaw
+from ._limit_law import LimitKind as LimitKind, LimitLaw as LimitLaw
 from ._limits import ConsensusLimit as ConsensusLimit
 from ._rates import (
-    Law as Law,
+    PowerLaw as PowerLaw,
     Rate as Rate,
     consensus_rate as consensus_rate,
     ideal_deviation as ideal_deviation,
@@ -38,10 +43,10 @@ from ._verdict import Connectivity as Connectivity, HiddenOutcome as HiddenOutco
 from .propagation import (
     Functional as Functional,
     Moments as Moments,
-    agent as agent,
+    agent_opinion as agent_opinion,
     consensus_mode as consensus_mode,
-    difference as difference,
-    mean as mean,
+    mean_opinion as mean_opinion,
     moments as moments,
+    opinion_difference as opinion_difference,
 )
 from .tuning import Alternative as Alternative, OptimalSchedule as OptimalSchedule, optimal_schedule as optimal_schedule

@@ -23,7 +23,7 @@ from peerpressure.support.immutable import one_line
 from peerpressure.support.parameters import Parameter
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._consensus_limit import decide
-from peerpressure.theory._forecast import Forecast, is_sampled, law_after, mode_error
+from peerpressure.theory._forecast import Forecast, consensus_error, is_sampled, law_after
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._rates import with_parts
 from peerpressure.theory._reasons import Reason, ReasonRow
@@ -236,7 +236,7 @@ def tuned_schedule(long_run: LongRun) -> Linear | None:
     structure = long_run.structure if is_linear else structure_of(model, Regime.LINEAR)
     if structure.limit is not NoiselessLimit.CONSENSUS:
         return None
-    omega, value = structure.components[0].omega, structure.components[0].value
+    omega, value = structure.components[0].absolute_probability, structure.components[0].value
     leads_to_v = omega is not None and value is not None and is_consensus_value(model, value)
     return Linear(omega.kappa / (1 - 2 * gamma)) if omega is not None and leads_to_v else None
 
@@ -347,7 +347,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
 
     See Also
     --------
-    mode_error : The error after a given number of steps.
+    consensus_error : The error after a given number of steps.
 
     Examples
     --------
@@ -474,7 +474,7 @@ def _final_error(long_run: LongRun) -> float | None:
         return None
     opinions = long_run.structure.opinions
     # Opinions that nothing holds in place follow noise without bound.
-    walks = bool(opinions.random_walk) and (opinions.detached or not long_run.structure.anchored)
+    walks = bool(opinions.random_walk) and (opinions.detached or not long_run.structure.has_fixed_opinion)
     if long_run.noise is NoiseEffect.SCATTERS or walks:
         return math.inf
     limit, _ = limit_of(long_run, tolerance=_LIMIT_TOLERANCE)
@@ -503,7 +503,7 @@ def _stationary_error(long_run: LongRun) -> float | None:
     # The law of late steps, as if these had been in force from the start.
     noise = model.noise if model.noise.is_zero else replace(model.noise, time_scale=Constant(scale))
     late = replace(model, pressure=Constant(pressure), noise=noise)
-    before, after = (mode_error(late, steps) for steps in (_SETTLED, 2 * _SETTLED))
+    before, after = (consensus_error(late, steps) for steps in (_SETTLED, 2 * _SETTLED))
     # It is approached geometrically, so twice the steps show whether it is reached.
     return after * (1 - _LIMIT_TOLERANCE) if abs(after - before) <= _LIMIT_TOLERANCE * after else None
 
@@ -549,7 +549,7 @@ def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
     # Its error takes a pass over all steps.
     if schedule is None or steps > _COMPARED:
         return ""
-    tuned = mode_error(with_parts(long_run.system, pressure=schedule), steps)
+    tuned = consensus_error(with_parts(long_run.system, pressure=schedule), steps)
     # An improvement below 1 % is not worth a recommendation.
     return f"try {schedule}, whose error after as many steps is {tuned:.3g}" if error > 1.01 * tuned else ""
 

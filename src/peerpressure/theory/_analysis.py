@@ -20,7 +20,7 @@ from peerpressure.schedules import Constant
 from peerpressure.theory._class_limits import by_class
 from peerpressure.theory._classification import LongRun, classify
 from peerpressure.theory._consensus_limit import Distance, decide
-from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
+from peerpressure.theory._limit_law import LimitKind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limit_operator import by_operator, operator_law
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
@@ -69,43 +69,44 @@ def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     long_run = with_component_values(classify(system), limit=NAMED, tolerance=tolerance)
-    resolved = None if has_single_closed_class(long_run.model) or long_run.settled else by_class(long_run, tolerance)
+    one_value = has_single_closed_class(long_run.model) or long_run.stays_equal
+    resolved = None if one_value else by_class(long_run, tolerance)
     if resolved is not None:
         known = resolved.law if _is_complete(resolved.law) else _filled(resolved, resolved.law)
-        return Analysis(replace(resolved, known=known), Source.CLASSES)
-    if Kind.UNKNOWN in long_run.law.kinds:
+        return Analysis(replace(resolved, computed_law=known), Source.CLASSES)
+    if LimitKind.UNKNOWN in long_run.law.kinds:
         resolved = by_operator(long_run)
         if resolved is not None:
             return Analysis(resolved, Source.OPERATOR)
     long_run, limit, distance = decide(long_run, tolerance)
-    decided, numbered = long_run.known is not None, _with_numbers(long_run, limit)
+    decided, numbered = long_run.computed_law is not None, _with_numbers(long_run, limit)
     return Analysis(numbered, Source.COMPONENTS, limit or _coincidence(numbered), distance, decided)
 
 
 def _coincidence(long_run: LongRun) -> ConsensusLimit | None:
     """Return the value on which agents agree under bounded pressure, where opinions and their opposites cancel."""
     law = long_run.law
-    common = bool(np.all(law.group == 0)) and law.kinds == {Kind.CONVERGES} and _is_complete(law)
+    common = bool(np.all(law.group == 0)) and law.kinds == {LimitKind.CONVERGES} and _is_complete(law)
     return ConsensusLimit(float(law.mean[0, 0]), 0.0) if common and long_run.regime is Regime.BOUNDED else None
 
 
 def _with_numbers(long_run: LongRun, limit: ConsensusLimit | None) -> LongRun:
     """Return the long run with the means and deviations of agents, as far as they are known."""
     law = long_run.law
-    if Kind.UNKNOWN in law.kinds or (np.all(np.isfinite(law.mean)) and not np.any(np.isnan(law.std))):
+    if LimitKind.UNKNOWN in law.kinds or (np.all(np.isfinite(law.mean)) and not np.any(np.isnan(law.std))):
         return long_run
     common = bool(np.all(law.group == 0))
     if common and limit is not None:
         kind = law.kind[0]
-        if math.isinf(limit.std) and kind is Kind.FLUCTUATES:
-            kind = Kind.WALKS
-        std = math.inf if kind in (Kind.WALKS, Kind.DRIFTS) else limit.std
-        return replace(long_run, known=common_law(law.kind.size, kind, limit.mean, std))
+        if math.isinf(limit.std) and kind is LimitKind.FLUCTUATES:
+            kind = LimitKind.WALKS
+        std = math.inf if kind in (LimitKind.WALKS, LimitKind.DRIFTS) else limit.std
+        return replace(long_run, computed_law=common_law(law.kind.size, kind, limit.mean, std))
     if not common:
-        moving = Kind.CONVERGES not in law.kinds and long_run.structure.limit is NoiselessLimit.DISAGREEMENT
+        moving = LimitKind.CONVERGES not in law.kinds and long_run.structure.limit is NoiselessLimit.DISAGREEMENT
         long_run = replace(long_run, fluctuation=fluctuation(long_run) if moving else None)
         law = _separate(long_run, law)
-    return replace(long_run, known=law if _is_complete(law) else _filled(long_run, law))
+    return replace(long_run, computed_law=law if _is_complete(law) else _filled(long_run, law))
 
 
 def _is_complete(law: LimitLaw) -> bool:
@@ -115,7 +116,7 @@ def _is_complete(law: LimitLaw) -> bool:
 def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     """Return the law of agents who stay apart, with their stationary means and deviations, or the cycle of them."""
     std = law.std
-    if law.kinds == {Kind.PERIODIC}:
+    if law.kinds == {LimitKind.PERIODIC}:
         return _cycle(long_run, law)
     random = long_run.structure.law is not None
     if long_run.structure.limit is not NoiselessLimit.DISAGREEMENT or not (long_run.regime is Regime.BOUNDED or random):
@@ -123,20 +124,20 @@ def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     means = stationary_states(long_run)
     if long_run.fluctuation is not None and long_run.fluctuation.agents is not None:
         std = long_run.fluctuation.agents
-    still, networks = law.kinds <= {Kind.CONVERGES, Kind.RANDOM_LIMIT}, long_run.structure.networks
+    still, networks = law.kinds <= {LimitKind.CONVERGES, LimitKind.RANDOM_LIMIT}, long_run.structure.networks
     if means is None:
         # Networks that repeat move agents in a cycle, unless they all lead to the same means.
         moved = still and networks is not None and networks.count > 1
-        return separate_law(Kind.UNKNOWN, law.kind.size) if moved else replace(law, std=std)
+        return separate_law(LimitKind.UNKNOWN, law.kind.size) if moved else replace(law, std=std)
     means = np.atleast_2d(means)
     near = EQUAL_RTOL * float(np.abs(long_run.model.x0).max())
-    if np.ptp(means) <= near and law.kinds == {Kind.CONVERGES}:
+    if np.ptp(means) <= near and law.kinds == {LimitKind.CONVERGES}:
         # Signs may cancel by coincidence.
-        return common_law(law.kind.size, Kind.CONVERGES, float(means[0, 0]), 0.0)
+        return common_law(law.kind.size, LimitKind.CONVERGES, float(means[0, 0]), 0.0)
     if len(means) > 1:
         means = _in_order(long_run, means)
         if still and np.ptp(means, axis=0).max() > near:
-            return replace(separate_law(Kind.PERIODIC, law.kind.size), mean=means, std=std)
+            return replace(separate_law(LimitKind.PERIODIC, law.kind.size), mean=means, std=std)
     return replace(law, mean=means, std=std)
 
 
@@ -161,7 +162,7 @@ def _cycle(long_run: LongRun, law: LimitLaw) -> LimitLaw:
 def _filled(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     """Return the law with the numbers of limits of products, where these agree on what agents do, if it is known."""
     computed = operator_law(long_run) if long_run.model.n <= FEW_AGENTS else None
-    if computed is None or np.any((computed.kind != law.kind) & (law.kind != Kind.UNKNOWN)):
+    if computed is None or np.any((computed.kind != law.kind) & (law.kind != LimitKind.UNKNOWN)):
         return law
     return replace(law, kind=computed.kind, mean=computed.mean, std=computed.std)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from peerpressure.support.text import fixed, significant
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._forecast import Forecast
-from peerpressure.theory._limit_law import Kind, LimitLaw
+from peerpressure.theory._limit_law import LimitKind, LimitLaw
 
 MOST_DECIMALS = 6
 # What random values depend on, in words.
@@ -117,12 +117,12 @@ def _biased(findings: Findings) -> str:
     law, v = findings.law, findings.value
     kind, mean, std = law.kind[0], float(law.mean[0, 0]), float(law.std[0])
     known = math.isfinite(mean)
-    if kind in (Kind.FLUCTUATES, Kind.WALKS):
+    if kind in (LimitKind.FLUCTUATES, LimitKind.WALKS):
         return f"All agents come to agree on a value that keeps moving at random{_about(findings, mean)}."
-    if kind is Kind.DRIFTS:
+    if kind is LimitKind.DRIFTS:
         start = f", from {findings.number(mean)} on" if known else ""
         return f"All agents come to agree on a value that moves ever further{start}, {_DRAWN}."
-    if kind is Kind.RANDOM_LIMIT:
+    if kind is LimitKind.RANDOM_LIMIT:
         numbers = _random_value(findings, mean, std)
         return f"All agents come to agree on a value that depends on {findings.random}{numbers}."
     if not known:
@@ -147,7 +147,7 @@ def _about(findings: Findings, mean: float) -> str:
 
 def _oscillation(findings: Findings) -> str:
     law, sides = findings.law, "The two sides of the network keep swapping opinions"
-    if law.kinds != {Kind.PERIODIC}:
+    if law.kinds != {LimitKind.PERIODIC}:
         return _periodic(findings)
     # Agents of one side and of one camp have the two values in turn; several components have values of their own.
     values = None if law.turns is None else findings.ends(law.mean[:, 0].tolist(), " and ")
@@ -167,16 +167,16 @@ def _within(findings: Findings) -> str:
 
 def _disagreement(findings: Findings) -> str:
     kinds, prefix, span = findings.law.kinds, "Agents never agree completely: ", findings.span_of_means()
-    if kinds & {Kind.WALKS, Kind.DRIFTS}:
-        manner = "at random, " if Kind.WALKS in kinds else ""
-        who = "they" if kinds <= {Kind.WALKS, Kind.DRIFTS} else "some of them"
+    if kinds & {LimitKind.WALKS, LimitKind.DRIFTS}:
+        manner = "at random, " if LimitKind.WALKS in kinds else ""
+        who = "they" if kinds <= {LimitKind.WALKS, LimitKind.DRIFTS} else "some of them"
         return f"{prefix}{who} move {manner}ever further."
-    if Kind.FLUCTUATES in kinds:
+    if LimitKind.FLUCTUATES in kinds:
         return f"{prefix}they keep moving at random{_on_average(span)}{_scatter(findings)}."
-    if Kind.RANDOM_LIMIT in kinds:
+    if LimitKind.RANDOM_LIMIT in kinds:
         return f"{prefix}they end at values that depend on {findings.random}{_on_average(span)}{_scatter(findings)}."
     if span is None or span.startswith("at"):
-        rest = ", and whether they come to rest is not known" * (Kind.UNKNOWN in kinds)
+        rest = ", and whether they come to rest is not known" * (LimitKind.UNKNOWN in kinds)
         return f"{prefix}differences between their public opinions remain{rest}."
     return f"{prefix}they end at different opinions, {span}."
 
@@ -191,7 +191,7 @@ def _scatter(findings: Findings) -> str:
 
 
 def _periodic(findings: Findings) -> str:
-    length, repeats, n = len(findings.law.mean), findings.law.kind == Kind.PERIODIC, findings.law.kind.size
+    length, repeats, n = len(findings.law.mean), findings.law.kind == LimitKind.PERIODIC, findings.law.kind.size
     steps = f"a cycle of {length:,} steps" if length > 1 else "a cycle"
     span, average = findings.span_of_means(repeats), "on average " * bool(findings.chance)
     within = "" if span is None else f", {average}{span}"
@@ -205,10 +205,10 @@ def _clusters(findings: Findings) -> str:
     law = findings.law
     groups, span = np.unique(law.group).size, findings.span_of_means()
     agree = f"Agents agree within {groups:,} groups"
-    if law.kinds & {Kind.WALKS, Kind.DRIFTS}:
+    if law.kinds & {LimitKind.WALKS, LimitKind.DRIFTS}:
         return f"{agree}, whose values move ever further apart."
     within = ", which differ from each other" if span is None or span.startswith("at") else ""
-    if Kind.RANDOM_LIMIT in law.kinds:
+    if LimitKind.RANDOM_LIMIT in law.kinds:
         return f"{agree}, which end at values that depend on {findings.random}{_on_average(span)}{_scatter(findings)}."
     return f"{agree}{within or f', which end at different opinions, {span}'}."
 
@@ -216,9 +216,9 @@ def _clusters(findings: Findings) -> str:
 def _bipartite(findings: Findings) -> str:
     law, camps = findings.law, "Agents agree within two camps, which hold opposite opinions"
     size, std = float(np.abs(law.mean[0]).max()), float(law.std[0])
-    if law.kinds & {Kind.WALKS, Kind.FLUCTUATES, Kind.DRIFTS}:
-        return f"{camps} that keep moving{' at random' * (Kind.DRIFTS not in law.kinds)}."
-    if Kind.RANDOM_LIMIT in law.kinds:
+    if law.kinds & {LimitKind.WALKS, LimitKind.FLUCTUATES, LimitKind.DRIFTS}:
+        return f"{camps} that keep moving{' at random' * (LimitKind.DRIFTS not in law.kinds)}."
+    if LimitKind.RANDOM_LIMIT in law.kinds:
         ends = f": {findings.number(-size, std)} and {findings.number(size, std)}" if math.isfinite(size) else ""
         return f"{camps} that depend on {findings.random}{ends}."
     both = findings.ends([-size, size], " and ")
@@ -231,7 +231,7 @@ def _neutral(findings: Findings) -> str:
 
 def _random_walk(findings: Findings) -> str:
     agree = "Agents agree with each other, and their common opinion"
-    if Kind.DRIFTS in findings.law.kinds:
+    if LimitKind.DRIFTS in findings.law.kinds:
         return f"{agree} drifts ever further, {_DRAWN}."
     return f"{agree} keeps moving at random, without bound."
 

@@ -25,7 +25,7 @@ from peerpressure.networks.chain import absorbed, closed_classes, double_cover, 
 from peerpressure.networks.classes import camps
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._consensus_limit import decide
-from peerpressure.theory._limit_law import Kind, LimitLaw, separate_law
+from peerpressure.theory._limit_law import LimitKind, LimitLaw, separate_law
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
 from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
 
@@ -109,7 +109,9 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
     if not known or regime in (Regime.UNKNOWN, Regime.BOUNDED) or long_run.lazy:
         return None
     if noise is NoiseEffect.SCATTERS:
-        return replace(long_run, known=separate_law(Kind.DRIFTS if long_run.phi == 1 else Kind.WALKS, model.n))
+        return replace(
+            long_run, computed_law=separate_law(LimitKind.DRIFTS if long_run.phi == 1 else LimitKind.WALKS, model.n)
+        )
     if too_many_classes(model.network) is not None:
         return None
     classes = [_with_value(part, long_run, tolerance) for part in recurrent_classes(model.network)]
@@ -119,8 +121,8 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
     silent_noise = _silent_noise(long_run, decided)
     if silent_noise is None:
         return None
-    own = (Kind.WALKS if long_run.noise_grows else Kind.FLUCTUATES) if silent_noise else None
-    return replace(long_run, known=_law(model, decided, own), classes=decided)
+    own = (LimitKind.WALKS if long_run.noise_grows else LimitKind.FLUCTUATES) if silent_noise else None
+    return replace(long_run, computed_law=_law(model, decided, own), classes=decided)
 
 
 def _silent_noise(long_run: LongRun, classes: tuple[Component, ...]) -> bool | None:
@@ -194,7 +196,7 @@ def _class_model(model: Model, part: Component) -> Model:
     return Model(network, hidden, model.s[agents], model.pressure, own, start, adaptation=adaptation)
 
 
-def _law(model: Model, classes: tuple[Component, ...], own: Kind | None) -> LimitLaw:
+def _law(model: Model, classes: tuple[Component, ...], own: LimitKind | None) -> LimitLaw:
     """Return the law of each agent, a mixture of those of the classes; ``own``: what noise of single agents does."""
     A = model.network.adjacency
     group, camp = _followed(model, classes)
@@ -204,17 +206,17 @@ def _law(model: Model, classes: tuple[Component, ...], own: Kind | None) -> Limi
         # The means of cycles are not computed here, and those of agents for whom the phases cancel are means of cycles.
         heard = leads_to(A, np.concatenate(rotating))
         mean[heard], std[heard] = np.nan, 0.0 if model.noise.is_zero else np.nan
-    kind = np.array([Kind.CONVERGES, Kind.RANDOM_LIMIT], dtype=np.object_)[(std != 0).astype(int)]
+    kind = np.array([LimitKind.CONVERGES, LimitKind.RANDOM_LIMIT], dtype=np.object_)[(std != 0).astype(int)]
     # Noise that grows moves even a common opinion without bound; if it is drawn once, always in the same direction.
-    kind[np.isinf(std)] = Kind.DRIFTS if model.noise.autocorrelation == 1 else Kind.WALKS
+    kind[np.isinf(std)] = LimitKind.DRIFTS if model.noise.autocorrelation == 1 else LimitKind.WALKS
     group = _merged(model, classes, mean, group)
     if rotating:
         swings = _swings(model, classes)
-        kind[swings], group = Kind.PERIODIC, np.where(swings, -1, group)
+        kind[swings], group = LimitKind.PERIODIC, np.where(swings, -1, group)
     if own is not None:
         single = [part.agents for part in classes if part.agents.size == 1 and not part.neutral]
         heard = leads_to(A, np.concatenate([np.zeros(0, np.int64), *single]))
-        kind[heard], std[heard] = own, np.inf if own is Kind.WALKS else np.nan
+        kind[heard], std[heard] = own, np.inf if own is LimitKind.WALKS else np.nan
         group = np.where(heard, -1, group)
     return LimitLaw(kind, mean[None], std, group, camp)
 

@@ -23,7 +23,7 @@ from peerpressure.networks import Network
 from peerpressure.networks.chain import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.support.dates import whole_steps
-from peerpressure.theory._limit_law import Fluctuation, Kind, LimitLaw, common_law, separate_law
+from peerpressure.theory._limit_law import Fluctuation, LimitKind, LimitLaw, common_law, separate_law
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -103,13 +103,14 @@ class Outcome(Enum):
 class LongRun:
     """Classification of a model or SDE as t → ∞.
 
-    ``settled``: all opinions are equal and there is no noise. ``balanced``: the mean is v from the start on, and so is
-    that of each side of a bipartite network, whatever the pressure. ``model`` is the discrete model behind an SDE, and
-    ``deviations`` are the standard deviations of noise that enters with the weight of an opinion, shape (agents,).
-    Where ``camps`` are given, opinions are multiplied by the sign of the agent's camp, which makes all weights
-    positive: ``model`` and ``system`` are the result. ``known`` is the limit law of each agent, where more is known
-    than structure and regimes tell. ``classes`` are the closed classes of a static network, where there are several or
-    one is not balanced. ``fluctuation`` has the stationary deviations of agents who stay apart, where these are known.
+    ``stays_equal``: all opinions are equal and there is no noise. ``stays_on_v``: the mean is v from the start on, and
+    so is that of each side of a bipartite network, whatever the pressure. ``model`` is the discrete model behind an
+    SDE, and ``deviations`` are the standard deviations of noise that enters with the weight of an opinion, shape
+    (agents,). Where ``camps`` are given, opinions are multiplied by the sign of the agent's camp, which makes all
+    weights positive: ``model`` and ``system`` are the result. ``computed_law`` is the limit law of each agent, where
+    more is known than structure and regimes tell. ``classes`` are the closed classes of a static network, where there
+    are several or one is not balanced. ``fluctuation`` has the stationary deviations of agents who stay apart, where
+    these are known.
     """
 
     system: System
@@ -118,10 +119,10 @@ class LongRun:
     regime: Regime
     noise: NoiseEffect
     structure: Structure
-    settled: bool
-    balanced: bool
+    stays_equal: bool
+    stays_on_v: bool
     camps: NDArray[np.int8] | None = None
-    known: LimitLaw | None = None
+    computed_law: LimitLaw | None = None
     classes: tuple[Component, ...] = ()
     fluctuation: Fluctuation | None = None
 
@@ -167,10 +168,10 @@ class LongRun:
         return not self.model.noise.is_zero and self.model.noise.time_scale.growth.bounded is False
 
     @property
-    def omega(self) -> AbsoluteProbability | None:
+    def absolute_probability(self) -> AbsoluteProbability | None:
         """The absolute probability sequence of all agents, where they have one common value."""
         structure = self.structure
-        return structure.components[0].omega if len(structure.components) == 1 else None
+        return structure.components[0].absolute_probability if len(structure.components) == 1 else None
 
     @property
     def kappa(self) -> float:
@@ -183,9 +184,9 @@ class LongRun:
             # Of the expected degrees, so it does not depend on how many steps are recorded.
             return float(self.model.s.sum() / (law.presence * law.pairs.degrees.sum()))
         # On one network the κ of ω equals Σs/Σd up to rounding, so the model's own is used.
-        if networks is None or networks.is_static or not agree or self.omega is None:
+        if networks is None or networks.is_static or not agree or self.absolute_probability is None:
             return self.model.kappa
-        return self.omega.kappa
+        return self.absolute_probability.kappa
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -195,7 +196,7 @@ class LongRun:
     @cached_property
     def law(self) -> LimitLaw:
         """The limit law of each agent, or as much of it as structure and regimes tell."""
-        return self._structural_law if self.known is None else self.known
+        return self._structural_law if self.computed_law is None else self.computed_law
 
     @property
     def two_sided(self) -> bool:
@@ -209,8 +210,8 @@ class LongRun:
         structure, noise, limit, n = self.structure, self.noise, self.structure.limit, self.model.n
         # The order of the tests matters: exact symmetries first, then what is unknown, then noise that prevents
         # agreement.
-        if self.settled or (self.balanced and structure.constant_opinions):
-            return common_law(n, Kind.CONVERGES, self.model.consensus_value, 0.0)
+        if self.stays_equal or (self.stays_on_v and structure.constant_opinions):
+            return common_law(n, LimitKind.CONVERGES, self.model.consensus_value, 0.0)
         # No outcome is guessed: an unknown ingredient makes the result unknown.
         if limit is NoiselessLimit.UNKNOWN or noise is NoiseEffect.UNKNOWN:
             return LimitLaw.unknown(n)
@@ -223,20 +224,20 @@ class LongRun:
         return self._walking_law or self._agreement
 
     @property
-    def _kind_of_noise(self) -> Kind:
+    def _kind_of_noise(self) -> LimitKind:
         """What noise makes of opinions that stay apart."""
         fades = not self.model.noise.is_zero and self.model.noise.time_scale.growth.limit == 0
         if self.noise_grows:
-            return Kind.DRIFTS if self.phi == 1 else Kind.WALKS
+            return LimitKind.DRIFTS if self.phi == 1 else LimitKind.WALKS
         if self.structure.law is not None:
             # So does the chance of being linked.
-            return Kind.FLUCTUATES
+            return LimitKind.FLUCTUATES
         quiet = self.noise is NoiseEffect.NONE or fades
         if not quiet and self.phi < 1:
-            return Kind.FLUCTUATES
+            return LimitKind.FLUCTUATES
         if self.follows_pressure:
-            return Kind.UNKNOWN
-        return Kind.CONVERGES if quiet else Kind.RANDOM_LIMIT
+            return LimitKind.UNKNOWN
+        return LimitKind.CONVERGES if quiet else LimitKind.RANDOM_LIMIT
 
     @property
     def stays_apart(self) -> bool:
@@ -270,18 +271,18 @@ class LongRun:
         cycles = [part.agents for part in parts if part.limit is NoiselessLimit.PERIODIC]
         others = {part.limit for part in parts} - {NoiselessLimit.PERIODIC}
         if not cycles or others != {NoiselessLimit.CONSENSUS} or not self._own_noise_vanishes:
-            return separate_law(Kind.PERIODIC, n)
+            return separate_law(LimitKind.PERIODIC, n)
         law, which = self._by_component, np.zeros(n, np.bool_)
         which[np.concatenate(cycles)] = True
         kind = law.kind.copy()
-        kind[which] = Kind.PERIODIC
+        kind[which] = LimitKind.PERIODIC
         mean, std = np.where(which, np.nan, law.mean), np.where(which, np.nan, law.std)
         return replace(law, kind=kind, mean=mean, std=std, group=np.where(which, -1, law.group))
 
     @property
     def _walking_law(self) -> LimitLaw | None:
         structure = self.structure
-        if self.noise is not NoiseEffect.WANDERS or structure.anchored or not structure.opinions.random_walk:
+        if self.noise is not NoiseEffect.WANDERS or structure.has_fixed_opinion or not structure.opinions.random_walk:
             return None
         if len(structure.components) > 1:
             # Each component wanders by itself, so there is no common opinion.
@@ -291,7 +292,7 @@ class LongRun:
         separates = (bounded and fades_out(self.model.pressure)) or (
             self.noise_grows and (bounded or structure.intermittent)
         )
-        kind = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
+        kind = LimitKind.DRIFTS if self.phi == 1 else LimitKind.WALKS
         if separates and not self.hidden_agrees:
             return separate_law(kind, self.model.n)
         return common_law(self.model.n, kind, math.nan, math.inf)
@@ -321,23 +322,23 @@ class LongRun:
         if not quiet:
             if quiet is None:
                 return LimitLaw.unknown(n)
-            kind = Kind.WALKS if self.noise_grows else Kind.FLUCTUATES
+            kind = LimitKind.WALKS if self.noise_grows else LimitKind.FLUCTUATES
             if self.phi == 1 and (self.noise_grows or self.regime is not Regime.BOUNDED):
                 # Frozen noise does not fluctuate: it repeats with the networks, and moves ever further if it grows.
-                kind = Kind.DRIFTS if self.noise_grows else Kind.PERIODIC
+                kind = LimitKind.DRIFTS if self.noise_grows else LimitKind.PERIODIC
             return self._moving_apart(separate_law(kind, n))
         if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return self._by_component
         value = structure.components[0].value
         # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
-        mean = value if value is not None else self.model.consensus_value if self.balanced else math.nan
-        frozen = Kind.DRIFTS if self.noise_grows and self.phi == 1 else Kind.RANDOM_LIMIT
-        kinds = {NoiseEffect.WANDERS: Kind.FLUCTUATES, NoiseEffect.STAYS: frozen}
+        mean = value if value is not None else self.model.consensus_value if self.stays_on_v else math.nan
+        frozen = LimitKind.DRIFTS if self.noise_grows and self.phi == 1 else LimitKind.RANDOM_LIMIT
+        kinds = {NoiseEffect.WANDERS: LimitKind.FLUCTUATES, NoiseEffect.STAYS: frozen}
         # Chance in who updates, or in who is linked, averages out where noise does.
         by_chance = (self.lazy and self.regime is Regime.FAST) or (structure.law is not None and value is None)
-        chance = Kind.RANDOM_LIMIT if by_chance else Kind.CONVERGES
+        chance = LimitKind.RANDOM_LIMIT if by_chance else LimitKind.CONVERGES
         kind = kinds.get(noise, chance)
-        return common_law(n, kind, mean, 0.0 if kind is Kind.CONVERGES else math.nan)
+        return common_law(n, kind, mean, 0.0 if kind is LimitKind.CONVERGES else math.nan)
 
     def _moving_apart(self, law: LimitLaw) -> LimitLaw:
         """Return the law of agents who show their own noise, where nothing holds the values of some components."""
@@ -345,8 +346,8 @@ class LongRun:
             return law
         kind, std = law.kind.copy(), law.std.copy()
         for part in self.structure.components:
-            if not part.anchored:
-                kind[part.agents], std[part.agents] = Kind.DRIFTS if self.phi == 1 else Kind.WALKS, math.inf
+            if not part.has_fixed_opinion:
+                kind[part.agents], std[part.agents] = LimitKind.DRIFTS if self.phi == 1 else LimitKind.WALKS, math.inf
         return replace(law, kind=kind, std=std)
 
     @property
@@ -357,19 +358,19 @@ class LongRun:
         for number, part in enumerate(self.structure.components):
             group[part.agents] = number
             mean[part.agents] = np.nan if part.value is None else part.value
-        kind = Kind.CONVERGES
+        kind = LimitKind.CONVERGES
         if self.noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS):
             walks = self.noise is NoiseEffect.WANDERS and bool(self.structure.opinions.random_walk)
-            moving = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
-            kind = moving if walks else Kind.RANDOM_LIMIT
+            moving = LimitKind.DRIFTS if self.phi == 1 else LimitKind.WALKS
+            kind = moving if walks else LimitKind.RANDOM_LIMIT
         known = common_law(n, kind, math.nan, math.nan)
         kinds, std = known.kind.copy(), known.std.copy()
         for part in self.structure.components:
             std[part.agents] = self._deviation_of(part)
         for part in self.structure.components if self.regime is Regime.BOUNDED else ():
-            if part.anchored:
+            if part.has_fixed_opinion:
                 # Noise that fades is forgotten where opinions that never move hold the value.
-                kinds[part.agents], std[part.agents] = Kind.CONVERGES, 0.0
+                kinds[part.agents], std[part.agents] = LimitKind.CONVERGES, 0.0
         return replace(known, kind=kinds, std=std, mean=mean[None], group=group)
 
     def _deviation_of(self, part: Component) -> float:
@@ -383,9 +384,10 @@ class LongRun:
         if noise is NoiseEffect.VANISHES:
             # An agent without neighbours has nobody to average its noise with.
             return math.nan if alone and scale != 0 else 0.0
-        if noise is not NoiseEffect.STAYS or scale is None or math.isinf(scale) or not (alone or part.omega):
+        omega = part.absolute_probability
+        if noise is not NoiseEffect.STAYS or scale is None or math.isinf(scale) or not (alone or omega):
             return math.nan
-        w = np.ones(1) if part.omega is None else part.omega.influence[part.agents]
+        w = np.ones(1) if omega is None else omega.influence[part.agents]
         return float(np.linalg.norm(w * self.deviations[part.agents]) / w.sum()) * scale
 
     @property
@@ -407,7 +409,7 @@ class LongRun:
         hidden ones. The converse fails: public opinions also show noise, and the phases of a periodic network.
         """
         structure, opinions, model = self.structure, self.structure.opinions, self.model
-        if self.settled:
+        if self.stays_equal:
             return True
         if opinions.lasting is None or structure.limit is NoiselessLimit.UNKNOWN or self.noise is NoiseEffect.UNKNOWN:
             return None
@@ -443,7 +445,7 @@ class LongRun:
             model,
             opinions,
             intermittent=structure.intermittent and not self._one_source,
-            held=bool(still.size) or part.divided,
+            fixed=bool(still.size) or part.divided,
             source=part.sources is not None,
             swings=part.periodic and self.regime.reaches_value,
         )
@@ -469,10 +471,10 @@ class LongRun:
 def outcome_of(long_run: LongRun) -> Outcome:
     """Return the outcome that the limit law of the agents amounts to."""
     law = long_run.law
-    if Kind.UNKNOWN in law.kinds:
+    if LimitKind.UNKNOWN in law.kinds:
         # Where agents stay apart it may not be known whether they come to rest.
         return Outcome.DISAGREEMENT if long_run.stays_apart else Outcome.UNKNOWN
-    if Kind.PERIODIC in law.kinds:
+    if LimitKind.PERIODIC in law.kinds:
         return Outcome.OSCILLATION if long_run.two_sided else Outcome.PERIODIC
     if np.any(law.group != law.group[0]) or law.group[0] < 0:
         # Agents of a negative group come together with nobody, and follow no class alone.
@@ -485,15 +487,15 @@ def _outcome_of_one_group(long_run: LongRun) -> Outcome:
     """Return the outcome where all agents come together, in two camps perhaps."""
     law, model = long_run.law, long_run.model
     # Growing noise may move a value that opinions hold in place, too.
-    free = not (long_run.structure.components and long_run.structure.anchored)
-    if law.kinds <= {Kind.WALKS, Kind.DRIFTS} and model.adaptation is not None and free:
+    free = not (long_run.structure.components and long_run.structure.has_fixed_opinion)
+    if law.kinds <= {LimitKind.WALKS, LimitKind.DRIFTS} and model.adaptation is not None and free:
         return Outcome.RANDOM_WALK
     zero = EQUAL_RTOL * float(np.abs(model.x0).max())
     if model.network.signed and np.all(np.abs(law.mean) <= zero) and not law.std.any():
         return Outcome.NEUTRAL
     if np.any(law.camp < 0):
         return Outcome.BIPARTITE
-    certain = law.kinds == {Kind.CONVERGES} and not np.any(law.std > 0)
+    certain = law.kinds == {LimitKind.CONVERGES} and not np.any(law.std > 0)
     reaches_v = bool(np.isfinite(law.mean[0, 0])) and is_consensus_value(model, float(law.mean[0, 0]))
     return Outcome.CONSENSUS if certain and reaches_v else Outcome.BIASED_CONSENSUS
 
@@ -557,9 +559,9 @@ def classify(system: System) -> LongRun:
         regime=regime,
         noise=_noise(model, regime, structure),
         structure=structure,
-        settled=_is_settled(model, regime, structure),
-        balanced=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
-        or _is_balanced(model, regime, structure, continuous=continuous),
+        stays_equal=_stays_equal(model, regime, structure),
+        stays_on_v=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
+        or _stays_on_v(model, regime, structure, continuous=continuous),
         camps=given.network.camps if has_camps else None,
     )
 
@@ -584,7 +586,7 @@ def without_signs(model: Model) -> Model:
 
 def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
     effect = noise_effect(model, regime)
-    if structure.anchored or effect in (NoiseEffect.NONE, NoiseEffect.UNKNOWN):
+    if structure.has_fixed_opinion or effect in (NoiseEffect.NONE, NoiseEffect.UNKNOWN):
         return effect
     if effect is NoiseEffect.SCATTERS and regime is not Regime.BOUNDED:
         return effect
@@ -596,7 +598,7 @@ def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
     return NoiseEffect.WANDERS if wanders else NoiseEffect.STAYS
 
 
-def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
+def _stays_equal(model: Model, regime: Regime, structure: Structure) -> bool:
     """Whether all opinions are equal without lasting noise, so pressure changes nothing."""
     # Where Σ 1/ρ_t diverges, every start and all noise that fades are forgotten, while constant opinions stay.
     # An opinion that is kept forever forgets nothing.
@@ -624,7 +626,7 @@ def is_proportional(model: Model) -> bool:
     return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
 
 
-def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuous: bool) -> bool:
+def _stays_on_v(model: Model, regime: Regime, structure: Structure, *, continuous: bool) -> bool:
     """Whether Σ d y and Σ s x obey recursions of their own that start on v, so both stay there.
 
     That takes a constant network with s ∝ d, no noise, and agents who all adapt alike. On two sides the difference
@@ -666,7 +668,8 @@ def _without_lost_swings(model: Model, structure: Structure) -> Structure:
         if part.limit is not NoiselessLimit.PERIODIC:
             continue
         fading = later_sum(model.pressure.reciprocal, 0.5, farthest(model)) if fading is None else fading
-        if (model.kappa if part.omega is None else part.omega.kappa) * fading > MOST_FADING:
+        kappa = model.kappa if part.absolute_probability is None else part.absolute_probability.kappa
+        if kappa * fading > MOST_FADING:
             quiet, agree = model.noise.is_zero, NoiselessLimit.CONSENSUS
             parts[number] = replace(part, limit=agree if quiet else NoiselessLimit.UNKNOWN, periodic=False)
     return replace(structure, components=tuple(parts))

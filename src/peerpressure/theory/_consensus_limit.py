@@ -21,7 +21,7 @@ from peerpressure.model.step import Array
 from peerpressure.support.immutable import read_only
 from peerpressure.support.parameters import Parameter
 from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
+from peerpressure.theory._limit_law import LimitKind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limits import ConsensusLimit, Phases, limit_of, noise_blocks_limit
 from peerpressure.theory._regime import NoiseEffect
 from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit
@@ -70,7 +70,7 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
         limit = again or limit
         measured = _distance(long_run, limit, phases)
     known = _decided_law(long_run, _outcome(long_run, measured, threshold), limit, phases)
-    return replace(long_run, known=known), limit, measured
+    return replace(long_run, computed_law=known), limit, measured
 
 
 def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit, phases: Phases | None) -> LimitLaw:
@@ -80,11 +80,11 @@ def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit, pha
         return LimitLaw.unknown(n)
     if outcome is Outcome.OSCILLATION:
         # Phases that do not differ are one value.
-        return separate_law(Kind.PERIODIC, n) if phases is None else phases.law
+        return separate_law(LimitKind.PERIODIC, n) if phases is None else phases.law
     if outcome is Outcome.CONSENSUS:
-        return common_law(n, Kind.CONVERGES, model.consensus_value, 0.0)
-    kind = long_run.law.kind[0] if Kind.FLUCTUATES in long_run.law.kinds else Kind.RANDOM_LIMIT
-    return common_law(n, kind if limit.std > 0 else Kind.CONVERGES, limit.mean, limit.std)
+        return common_law(n, LimitKind.CONVERGES, model.consensus_value, 0.0)
+    kind = long_run.law.kind[0] if LimitKind.FLUCTUATES in long_run.law.kinds else LimitKind.RANDOM_LIMIT
+    return common_law(n, kind if limit.std > 0 else LimitKind.CONVERGES, limit.mean, limit.std)
 
 
 def _distance(long_run: LongRun, limit: ConsensusLimit, phases: Phases | None) -> Distance:

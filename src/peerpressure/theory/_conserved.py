@@ -76,15 +76,15 @@ class Conserved:
 
     ``weights`` has shape (sums, 2·agents). Noise that is drawn once goes on with the weights ``carry``, shape (sums,
     agents), in units of a draw; noise drawn anew adds ``variance``, shape (sums,). Later disagreement of size 1 moves
-    the sums by at most ``neglected``, and by ``settled`` if it falls like 1/ρ_t from now on; ``uncertain`` is the error
-    of the weights themselves.
+    the sums by at most ``neglected``, and by ``neglected_if_falling`` if it falls like 1/ρ_t from now on;
+    ``uncertain`` is the error of the weights themselves.
     """
 
     weights: Array
     carry: Array | None
     variance: Array
     neglected: float
-    settled: float
+    neglected_if_falling: float
     uncertain: float = 0.0
 
 
@@ -94,7 +94,7 @@ def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]
     Where pressure is bounded and all adapt forever it is the sum that would be conserved if pressure and rate stayed
     at their values of that time, m + Σ w x/(ρη). Under growing pressure it follows from the reduced model.
     """
-    n, omega = long_run.model.n, component.omega
+    n, omega = long_run.model.n, component.absolute_probability
     if omega is None:
         # Agents that agree all have the limit, so their mean does. The public opinion of an isolated agent contains the
         # noise of the last step, its hidden opinion does not.
@@ -152,7 +152,7 @@ def _reduced_sum(long_run: LongRun, component: Component, omega: AbsoluteProbabi
     if phi and not long_run.model.noise.is_zero:
         left = tail.constant if phi == 1 else _left_by_memory(long_run, omega, tail, phi)
         carry = (left * omega.influence / omega.kappa * long_run.deviations)[None]
-    conserved = Conserved(weights, carry, variance, tail.neglected, tail.settled, tail.uncertain)
+    conserved = Conserved(weights, carry, variance, tail.neglected, tail.neglected_if_falling, tail.uncertain)
     return _with_swing(long_run, omega, tail, conserved) if component.limit is NoiselessLimit.PERIODIC else conserved
 
 
@@ -230,8 +230,9 @@ class Tail:
     keep = exp(−change) where no opinion adapts. Noise that is drawn once enters with the factor ``constant``, and other
     noise with the sum of squares ``squares``, in units of the deviation of Σ w ξ/κ; ``swing_squares`` is that of noise
     with the opposite autocorrelation, as the difference of two sides sees it. The reduced model leaves out
-    the disagreement of agents; disagreement of size 1 moves the limit by at most ``neglected``, and by ``settled`` if
-    it falls like 1/ρ_t. ``uncertain`` is the error of integrals that stand for sums over steps.
+    the disagreement of agents; disagreement of size 1 moves the limit by at most ``neglected``, and by
+    ``neglected_if_falling`` if it falls like 1/ρ_t. ``uncertain`` is the error of integrals that stand for sums over
+    steps.
     """
 
     time: float
@@ -242,7 +243,7 @@ class Tail:
     squares: float
     swing_squares: float
     neglected: float
-    settled: float
+    neglected_if_falling: float
     uncertain: float
 
 
@@ -312,7 +313,7 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
             swing_squares=float(swing_squares[k]),
             neglected=(1 + adapts) * float(neglected[k] + beyond),
             uncertain=rough * float(keep[k] * (after[max(k, np.count_nonzero(parts.is_step))] - beyond)),
-            settled=(1 + adapts) * float(settled[k] * rho if math.isfinite(rho) else 0.0),
+            neglected_if_falling=(1 + adapts) * float(settled[k] * rho if math.isfinite(rho) else 0.0),
         )
         for time, k, given, rho in zip(times, where, give, now, strict=True)
     ]

@@ -146,7 +146,7 @@ def _with_camps(long_run: LongRun) -> LongRun:
         return long_run
     law, signs = long_run.law, long_run.camps.astype(np.int64)
     classes = tuple(replace(each, camp=each.camp * signs[each.agents]) for each in long_run.classes)
-    return replace(long_run, known=replace(law, mean=law.mean * signs, camp=law.camp * signs), classes=classes)
+    return replace(long_run, computed_law=replace(law, mean=law.mean * signs, camp=law.camp * signs), classes=classes)
 
 
 def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None:

@@ -626,7 +626,7 @@ def _estimated(covariance: Array, n: int, directions: int, counted: float) -> _S
     return _Spread(float(covariance[0, 0]), float(covariance[0, 1]), counted, float(exact + sampled.mean()), stderr)
 
 
-def mode_error(model: System, steps: int) -> float:
+def consensus_error(model: System, steps: int) -> float:
     """Return the root-mean-square distance of the consensus mode to v after some steps, exactly.
 
     Parameters
@@ -650,8 +650,8 @@ def mode_error(model: System, steps: int) -> float:
     --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.theory import mode_error
-    >>> round(mode_error(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99), 6)  # √(99/2)/100
+    >>> from peerpressure.theory import consensus_error
+    >>> round(consensus_error(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99), 6)  # √(99/2)/100
     0.070356
     """
     mean, variance = _mode_moments(model, steps)

@@ -15,24 +15,24 @@ from peerpressure.model.step import Array
 from peerpressure.support.immutable import read_only
 
 
-class Kind(Enum):
+class LimitKind(Enum):
     """What the public opinion of one agent does as t → ∞: converges, oscillates, fluctuates, walks or drifts.
 
     Attributes
     ----------
-    CONVERGES : Kind
+    CONVERGES : LimitKind
         It converges to one number, the same in every run.
-    PERIODIC : Kind
+    PERIODIC : LimitKind
         It repeats a cycle of different values.
-    RANDOM_LIMIT : Kind
+    RANDOM_LIMIT : LimitKind
         In each run it converges, to a number that differs between runs.
-    FLUCTUATES : Kind
+    FLUCTUATES : LimitKind
         It keeps moving at random about a mean.
-    WALKS : Kind
+    WALKS : LimitKind
         It keeps moving at random, and its variance grows without bound.
-    DRIFTS : Kind
+    DRIFTS : LimitKind
         It moves ever further in a direction that noise drew once.
-    UNKNOWN : Kind
+    UNKNOWN : LimitKind
         That is not known.
 
     See Also
@@ -41,8 +41,8 @@ class Kind(Enum):
 
     Examples
     --------
-    >>> from peerpressure.theory import Kind
-    >>> Kind.RANDOM_LIMIT.value
+    >>> from peerpressure.theory import LimitKind
+    >>> LimitKind.RANDOM_LIMIT.value
     'random limit'
     """
 
@@ -63,7 +63,7 @@ class LimitLaw:
 
     Attributes
     ----------
-    kind : array of Kind, shape (agents,)
+    kind : array of LimitKind, shape (agents,)
         What each opinion does.
     mean : array of shape (phases, agents)
         Its mean at late steps t, in row t mod phases; nan where it is not computed.
@@ -86,7 +86,7 @@ class LimitLaw:
     >>> from peerpressure.networks import k2
     >>> law = diagnose(Model(k2(), hidden=[0.0, 1.0])).law
     >>> law.kind[0], law.mean
-    (<Kind.CONVERGES: 'converges'>, array([[0.5, 0.5]]))
+    (<LimitKind.CONVERGES: 'converges'>, array([[0.5, 0.5]]))
     """
 
     kind: NDArray[np.object_]
@@ -110,10 +110,12 @@ class LimitLaw:
             Law of the kind ``UNKNOWN``.
         """
         nothing = np.full((1, agents), np.nan)
-        return cls(_kinds(agents, Kind.UNKNOWN), nothing, nothing[0], np.full(agents, -1), np.ones(agents, np.int64))
+        return cls(
+            _kinds(agents, LimitKind.UNKNOWN), nothing, nothing[0], np.full(agents, -1), np.ones(agents, np.int64)
+        )
 
     @cached_property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[LimitKind]:
         """The kinds that occur."""
         kinds, left = set(), self.kind
         # Few kinds, each in one pass over an array: a set of a million members would take longer than a diagnosis.
@@ -162,7 +164,7 @@ class LimitLaw:
         ends = {"low": self.mean.min(), "high": self.mean.max()}
         ends |= {"least_std": self.std.min(), "greatest_std": self.std.max()}
         return {
-            "kinds": {kind.value: counts[kind] for kind in Kind if kind in counts},
+            "kinds": {kind.value: counts[kind] for kind in LimitKind if kind in counts},
             "phases": len(self.mean),
             "groups": int(np.unique(self.group).size),
             **{name: float(value) if np.isfinite(value) else None for name, value in ends.items()},
@@ -179,7 +181,7 @@ class Fluctuation:
     agents: Array | None
 
 
-def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[Any] | None = None) -> LimitLaw:
+def common_law(agents: int, kind: LimitKind, mean: float, std: float, camp: NDArray[Any] | None = None) -> LimitLaw:
     """Return the law of agents who all come to one value, or to its opposite in camp −1."""
     signs = np.ones(agents, np.int64) if camp is None else np.asarray(camp, np.int64)
     return LimitLaw(
@@ -191,15 +193,15 @@ def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[A
     )
 
 
-def separate_law(kind: Kind, agents: int) -> LimitLaw:
+def separate_law(kind: LimitKind, agents: int) -> LimitLaw:
     """Return the law of agents none of whom comes together with another."""
     nothing = np.full((1, agents), np.nan)
-    known = {Kind.CONVERGES: 0.0, Kind.WALKS: np.inf, Kind.DRIFTS: np.inf}
+    known = {LimitKind.CONVERGES: 0.0, LimitKind.WALKS: np.inf, LimitKind.DRIFTS: np.inf}
     std = np.full(agents, known.get(kind, np.nan))
     return LimitLaw(_kinds(agents, kind), nothing, std, np.full(agents, -1), np.ones(agents, np.int64))
 
 
-def _kinds(agents: int, kind: Kind) -> NDArray[np.object_]:
+def _kinds(agents: int, kind: LimitKind) -> NDArray[np.object_]:
     kinds = np.empty(agents, dtype=np.object_)
     kinds[:] = kind
     return kinds

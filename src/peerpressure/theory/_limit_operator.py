@@ -37,7 +37,7 @@ from peerpressure.networks.chain import closed_classes, double_cover, phases
 from peerpressure.schedules import Schedule
 from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun
-from peerpressure.theory._limit_law import Kind, LimitLaw
+from peerpressure.theory._limit_law import LimitKind, LimitLaw
 from peerpressure.theory._regime import Regime, farthest, later_sum, noise_sum_diverges
 from peerpressure.theory._step_law import RandomStep, RandomSteps, step_laws
 
@@ -250,7 +250,7 @@ class ScheduleLimits:
 def by_operator(long_run: LongRun) -> LongRun | None:
     """Return the long run with the law of each agent from limits of products; None where there is none."""
     law = operator_law(long_run)
-    return None if law is None else replace(long_run, known=law)
+    return None if law is None else replace(long_run, computed_law=law)
 
 
 def operator_law(long_run: LongRun) -> LimitLaw | None:
@@ -541,17 +541,17 @@ def _law(
     period = _least_period(means, SWING * scale)
     swings = np.ptp(means, axis=0) > SWING * scale
     kind, std = np.empty(n, dtype=np.object_), np.full(n, np.nan)
-    kind[:] = Kind.CONVERGES if total is not None else Kind.UNKNOWN
+    kind[:] = LimitKind.CONVERGES if total is not None else LimitKind.UNKNOWN
     group, camp = np.arange(n), np.ones(n, np.int64)
     if total is not None:
         variance = np.einsum("kii->ki", covariances)
         std = np.sqrt(np.maximum(variance.mean(axis=0), 0.0))
         std[std < DEVIATION * scale] = 0.0
-        kind[std > 0] = Kind.RANDOM_LIMIT
-        kind[_moves(block, total, chance)[:n] > (MOVEMENT * scale) ** 2] = Kind.FLUCTUATES
+        kind[std > 0] = LimitKind.RANDOM_LIMIT
+        kind[_moves(block, total, chance)[:n] > (MOVEMENT * scale) ** 2] = LimitKind.FLUCTUATES
         group, camp = _groups(covariances, means, scale, signed=laws.model.network.signed)
-    kind[swings & (kind != Kind.FLUCTUATES)] = Kind.PERIODIC
-    kind[walks[:n]], kind[drifts[:n]] = Kind.WALKS, Kind.DRIFTS
+    kind[swings & (kind != LimitKind.FLUCTUATES)] = LimitKind.PERIODIC
+    kind[walks[:n]], kind[drifts[:n]] = LimitKind.WALKS, LimitKind.DRIFTS
     std[walks[:n] | drifts[:n]] = np.inf
     if walks[:n].any() or drifts[:n].any():
         _join_moving(block, walks[:n] | drifts[:n], group, camp)

@@ -29,7 +29,7 @@ from peerpressure.support.progress import check_cancelled
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
-from peerpressure.theory._limit_law import Kind, LimitLaw, separate_law
+from peerpressure.theory._limit_law import LimitKind, LimitLaw, separate_law
 from peerpressure.theory._rates import mode_noise, rate_of
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -86,7 +86,7 @@ class Phases:
     def law(self) -> LimitLaw:
         """The law of agents who exchange the two values."""
         std = math.sqrt(max(0.0, float(np.trace(self.covariance)) / 2))
-        law = separate_law(Kind.PERIODIC, self.side.size)
+        law = separate_law(LimitKind.PERIODIC, self.side.size)
         return replace(law, mean=self.mean[np.stack([self.side, 1 - self.side])], std=np.full(self.side.size, std))
 
 
@@ -137,7 +137,7 @@ class ConsensusLimit:
 def limit_of(long_run: LongRun, *, tolerance: float) -> tuple[ConsensusLimit | None, Phases | None]:
     """Return the consensus limit of a model that is classified, and the phases of it, as far as there are any."""
     structure = long_run.structure
-    if long_run.settled or (long_run.balanced and structure.constant_opinions):
+    if long_run.stays_equal or (long_run.stays_on_v and structure.constant_opinions):
         return ConsensusLimit(long_run.model.consensus_value, 0.0), None
     if long_run.outcome is Outcome.UNKNOWN or long_run.noise is NoiseEffect.SCATTERS or len(structure.components) != 1:
         return None, None
@@ -226,19 +226,19 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
     value, noise, structure = component.value, long_run.noise, long_run.structure
     if value is None:
         return None
-    averaged = noise is NoiseEffect.VANISHES and structure.anchored and not structure.intermittent
+    averaged = noise is NoiseEffect.VANISHES and structure.has_fixed_opinion and not structure.intermittent
     if noise is NoiseEffect.NONE or averaged:
         return ConsensusLimit(value, 0.0)
-    if not (structure.anchored and long_run.regime.reaches_value):
+    if not (structure.has_fixed_opinion and long_run.regime.reaches_value):
         return None
     if noise is NoiseEffect.WANDERS or long_run.noise_grows:
         # Frozen noise that grows is not averaged at all.
         return ConsensusLimit(value, math.inf if long_run.phi == 1 else _wandering_deviation(long_run))
-    if component.omega is None:
+    if component.absolute_probability is None:
         return None
     # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so only the weights of the
     # others oppose it.
-    w, adapting = component.omega.influence, structure.adapting
+    w, adapting = component.absolute_probability.influence, structure.adapting
     anchors = w.sum() if adapting is None else w[~adapting].sum()
     return ConsensusLimit(value, float(np.linalg.norm(w * long_run.deviations) / anchors) * late_scale(long_run))
 
@@ -296,11 +296,11 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> tupl
 
 def _unsettled_deviation(long_run: LongRun) -> float | None:
     """Return ∞ or nan where noise never settles, so its variance cannot be followed; None elsewhere."""
-    anchored, remembers = long_run.structure.anchored, long_run.regime is Regime.FAST
-    if long_run.noise is NoiseEffect.WANDERS and anchored:
+    fixed, remembers = long_run.structure.has_fixed_opinion, long_run.regime is Regime.FAST
+    if long_run.noise is NoiseEffect.WANDERS and fixed:
         return _wandering_deviation(long_run)
     # Frozen noise that grows moves a value that forgets, and adds up to a finite sum in one that remembers.
-    frozen = long_run.noise is NoiseEffect.STAYS and anchored and long_run.noise_grows and not remembers
+    frozen = long_run.noise is NoiseEffect.STAYS and fixed and long_run.noise_grows and not remembers
     return math.inf if frozen or long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.SCATTERS) else None
 
 
@@ -314,7 +314,7 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         # Disagreement that has followed 1/ρ since the last horizon, and is small, will go on to do so.
         settled = before is not None and disagreement * rho <= 1.5 * before and order <= SMALL_ORDER
         before = disagreement * rho
-        bound = disagreement * (conserved.settled if settled else min(1.0, conserved.neglected))
+        bound = disagreement * (conserved.neglected_if_falling if settled else min(1.0, conserved.neglected))
         bound += conserved.uncertain * float(np.ptp(np.concatenate([y, x])))
         yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, order)
 
@@ -340,7 +340,7 @@ def _mean_states(system: System, times: Iterable[float]) -> Iterator[tuple[Array
 
 def _disagreement(long_run: LongRun, component: Component, y: Array, x: Array, T: float) -> float:
     """Return the largest distance between opinions that the conserved sum takes as equal."""
-    model, agents, omega = long_run.model, component.agents, component.omega
+    model, agents, omega = long_run.model, component.agents, component.absolute_probability
     if omega is None or long_run.regime is Regime.BOUNDED:
         moving = x[agents] if long_run.structure.adapting is not None else y[agents]
         return float(np.ptp(np.concatenate([y[agents], moving])))
@@ -378,14 +378,14 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
         covariance, order = past + np.diag(conserved.variance), _next_order(long_run, component, T)
         own = float(long_run.deviations.max()) * float(long_run.model.noise.scale(T))
         later = math.sqrt(float(conserved.variance.max()))
-        if component.omega is None:
+        if component.absolute_probability is None:
             # How noise in several classes or of isolated agents goes on is not known: only its past tells.
             bound = math.inf
         elif long_run.regime is Regime.BOUNDED:
             bound = conserved.neglected * (own + later)
         else:
             # What a step leaves in each agent beside the common value, and the part of later noise that passes it.
-            share = conserved.settled if order < 1 else min(1.0, conserved.neglected)
+            share = conserved.neglected_if_falling if order < 1 else min(1.0, conserved.neglected)
             # Noise that grows makes later disagreement larger than it is now.
             bound = order * (share * own + later) * (GROWTH_FACTOR if long_run.noise_grows else 1.0)
         yield T, _Sum(covariance.ravel(), bound, order)
@@ -393,7 +393,7 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
 
 def _next_order(long_run: LongRun, component: Component, T: float) -> float:
     """Return the order of magnitude of s/(ρd), by which disagreement is smaller than opinions; 1 if it is not small."""
-    if component.omega is None or long_run.regime is Regime.BOUNDED:
+    if component.absolute_probability is None or long_run.regime is Regime.BOUNDED:
         return 1.0
     assert long_run.structure.networks is not None
     s, d = long_run.model.s[component.agents], long_run.structure.networks.degrees.mean(axis=0)[component.agents]

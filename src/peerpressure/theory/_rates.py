@@ -42,7 +42,7 @@ from peerpressure.theory.propagation import consensus_mode, moments, step_count
 
 @final
 @dataclass(frozen=True)
-class Law:
+class PowerLaw:
     """A power law constant·t^(−exponent), times log t if ``log``.
 
     Attributes
@@ -60,9 +60,9 @@ class Law:
 
     Examples
     --------
-    >>> from peerpressure.theory import Law
-    >>> Law(exponent=0.5, constant=2.0)
-    Law(exponent=0.5, constant=2.0, log=False)
+    >>> from peerpressure.theory import PowerLaw
+    >>> PowerLaw(exponent=0.5, constant=2.0)
+    PowerLaw(exponent=0.5, constant=2.0, log=False)
     """
 
     exponent: float
@@ -246,11 +246,11 @@ class Rate:
     ----------
     regime : Regime
         Growth of the pressure.
-    bias : Law, optional
+    bias : PowerLaw, optional
         Distance of the mean of the consensus mode to v.
-    variance : Law, optional
+    variance : PowerLaw, optional
         Variance of the consensus mode.
-    disagreement : Law, optional
+    disagreement : PowerLaw, optional
         Root mean square of y_i − m over agents and noise.
     ratio : float, optional
         The ratio κ/c where ρ_t ~ c t.
@@ -270,9 +270,9 @@ class Rate:
     """
 
     regime: Regime
-    bias: Law | None = None
-    variance: Law | None = None
-    disagreement: Law | None = None
+    bias: PowerLaw | None = None
+    variance: PowerLaw | None = None
+    disagreement: PowerLaw | None = None
     ratio: float | None = None
 
 
@@ -316,7 +316,7 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     model, growth, regime = long_run.model, long_run.growth, long_run.regime
     if long_run.lazy:
         return _lazy_rate(long_run)
-    p, structure, omega = growth.exponent, long_run.structure, long_run.omega
+    p, structure, omega = growth.exponent, long_run.structure, long_run.absolute_probability
     known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
         return Rate(regime)
@@ -357,16 +357,16 @@ def _lazy_rate(long_run: LongRun) -> Rate:
     # Only for these is the mode of the fixed point v itself, so nothing but the start decides the bias.
     exact = is_proportional(model) and np.ptp(activation.values) == 0
     if regime is Regime.SLOW:
-        bias, r = (Law(math.inf) if exact else Law(p)), None
+        bias, r = (PowerLaw(math.inf) if exact else PowerLaw(p)), None
     else:
         r = model.kappa / (growth.slope or _scale(model.pressure, p))
-        bias = Law(r) if exact else Law(min(r, 1.0), log=r == 1)
+        bias = PowerLaw(r) if exact else PowerLaw(min(r, 1.0), log=r == 1)
     variance = disagreement = None
     if gamma is not None:
         gamma = max(gamma, 0.0)
         free = p - 2 * gamma
-        variance = Law(free) if r is None else Law(min(2 * r, free), log=2 * r == free)
-        disagreement = Law(p - gamma)
+        variance = PowerLaw(free) if r is None else PowerLaw(min(2 * r, free), log=2 * r == free)
+        disagreement = PowerLaw(p - gamma)
     return Rate(regime, bias, variance, disagreement, r)
 
 
@@ -433,7 +433,7 @@ def _scale(schedule: Schedule, exponent: float) -> float:
     return float(np.exp(schedule.log(_ASYMPTOTIC_TIME) - exponent * math.log(_ASYMPTOTIC_TIME)))
 
 
-def _bias(long_run: LongRun, p: float, c: float, r: float, mode_lag: float | None) -> Law | None:
+def _bias(long_run: LongRun, p: float, c: float, r: float, mode_lag: float | None) -> PowerLaw | None:
     """Return the law of the bias; ``mode_lag`` is K where constants are asked for and known."""
     model = long_run.model
     closed_form = model.is_plain and not long_run.continuous
@@ -442,17 +442,17 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, mode_lag: float | Non
         # Nothing drives the mode away from v, so only the start has to be forgotten.
         known = closed_form and proportional and r < math.inf
         at_v = bool(np.all(np.concatenate([model.start_state, model.x0]) == model.x0[0]))
-        return Law(r, _remembered(model, r) if known else 0.0 if at_v else None)
+        return PowerLaw(r, _remembered(model, r) if known else 0.0 if at_v else None)
     lead = None if mode_lag is None else mode_lag / c
     if lead == 0:
         # By symmetry: what is left is the start, and terms of order 1/ρ², whose constant is not known.
-        return Law(r) if r < 2 * p else None
+        return PowerLaw(r) if r < 2 * p else None
     if r == math.inf:
-        return Law(p, lead)
+        return PowerLaw(p, lead)
     # At r = 1 both terms decay like 1/t and resonate, which gives the logarithm; the tolerance absorbs rounding in κ/c.
     if _equal(r, 1.0):
-        return Law(1.0, lead, log=True)
-    return Law(r) if r < 1 else Law(1.0, None if lead is None else lead * r / (r - 1))
+        return PowerLaw(1.0, lead, log=True)
+    return PowerLaw(r) if r < 1 else PowerLaw(1.0, None if lead is None else lead * r / (r - 1))
 
 
 def _remembered(model: Model, r: float) -> float | None:
@@ -471,30 +471,30 @@ def _remembered(model: Model, r: float) -> float | None:
     return start * math.exp(math.lgamma(1 + beta + r) - math.lgamma(1 + beta))
 
 
-def _variance(p: float, share: float, r: float, gamma: float, sigma2: float, *, constant: bool) -> Law:
+def _variance(p: float, share: float, r: float, gamma: float, sigma2: float, *, constant: bool) -> PowerLaw:
     """Return the law of the variance, for steps share/t^p and noise of long-run variance sigma2·t^(2·gamma)."""
     if constant:
         return _variance_of_constant_noise(r, gamma, sigma2)
     if r == math.inf:
-        return Law(p - 2 * gamma, share / 2 * sigma2)
+        return PowerLaw(p - 2 * gamma, share / 2 * sigma2)
     # Positive where later noise dominates the variance, negative where the start and early noise do.
     gap = 2 * r - (1 - 2 * gamma)
     if _equal(2 * r, 1 - 2 * gamma):
-        return Law(2 * r, r**2 * sigma2, log=True)
+        return PowerLaw(2 * r, r**2 * sigma2, log=True)
     # The constant depends on all early steps and has no closed form.
-    return Law(2 * r) if gap < 0 else Law(1 - 2 * gamma, r**2 * sigma2 / gap)
+    return PowerLaw(2 * r) if gap < 0 else PowerLaw(1 - 2 * gamma, r**2 * sigma2 / gap)
 
 
-def _variance_of_constant_noise(r: float, gamma: float, sigma2: float) -> Law:
+def _variance_of_constant_noise(r: float, gamma: float, sigma2: float) -> PowerLaw:
     """Return the variance under noise that is drawn once: the mode follows the mean of the noisy opinions."""
     if r == math.inf:
-        return Law(-2 * gamma, sigma2)
+        return PowerLaw(-2 * gamma, sigma2)
     if _equal(r, -gamma):
-        return Law(2 * r, log=True)
-    return Law(2 * r) if r < -gamma else Law(-2 * gamma, sigma2 * (r / (r + gamma)) ** 2)
+        return PowerLaw(2 * r, log=True)
+    return PowerLaw(2 * r) if r < -gamma else PowerLaw(-2 * gamma, sigma2 * (r / (r + gamma)) ** 2)
 
 
-def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, periodic: bool) -> Law:
+def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, periodic: bool) -> PowerLaw:
     """Return how fast agents approach each other.
 
     Averaging over neighbours leaves deviations of order (1 + noise)/ρ_t. If all hidden opinions are equal, they differ
@@ -517,7 +517,7 @@ def _disagreement(long_run: LongRun, p: float, r: float, gamma: float, *, period
         exponents.append(r)
         if long_run.phi < 1:
             exponents.append(p / 2 - gamma)
-    return Law(min(exponents))
+    return PowerLaw(min(exponents))
 
 
 def _equal(a: float, b: float) -> bool:

@@ -23,7 +23,7 @@ from peerpressure.theory._answer import CHANCES, chance_words
 from peerpressure.theory._class_limits import too_many_classes
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
-from peerpressure.theory._limit_law import Kind, LimitLaw
+from peerpressure.theory._limit_law import LimitKind, LimitLaw
 from peerpressure.theory._limit_operator import obstacle
 from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonRow, Value, Values, span
@@ -96,14 +96,14 @@ class Facts:
     def part(self) -> str:
         """Which part of the table explains the outcome: the name of the outcome, or of what was found before it."""
         run, outcome, decided = self.run, self.run.outcome, self.analysis.decided
-        if run.settled:
+        if run.stays_equal:
             return "settled"
         if self.analysis.source is not Source.COMPONENTS:
             return "classes" if self.analysis.source is Source.CLASSES else "law"
         if outcome is Outcome.UNKNOWN:
             return "unresolved" if decided else "unknown"
-        if outcome is Outcome.CONSENSUS and (run.balanced or decided):
-            return "balanced" if run.balanced else "on v"
+        if outcome is Outcome.CONSENSUS and (run.stays_on_v or decided):
+            return "balanced" if run.stays_on_v else "on v"
         agree = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
         # Signs cancel by coincidence.
         return "law" if run.regime is Regime.BOUNDED and self.constant and agree else outcome.name
@@ -159,7 +159,7 @@ class Facts:
         step = self.run.network_step(self.horizon)
         return step if step > network.last_change else None
 
-    def held(self) -> Told:
+    def never_adapting(self) -> Told:
         """Return how many hidden opinions never adapt."""
         still = int(np.count_nonzero(~self.structure.opinions.movable))
         who = "one agent" if still == 1 else f"{still:,} agents"
@@ -207,12 +207,16 @@ class Facts:
     def silent_noise(self) -> bool:
         """Whether agents who listen to nobody keep showing noise that others follow."""
         kinds = self.law.kinds
-        return bool(kinds & {Kind.FLUCTUATES, Kind.WALKS}) and Kind.PERIODIC not in kinds and self.single_classes > 0
+        return (
+            bool(kinds & {LimitKind.FLUCTUATES, LimitKind.WALKS})
+            and LimitKind.PERIODIC not in kinds
+            and self.single_classes > 0
+        )
 
     @cached_property
     def transient(self) -> NDArray[np.int64]:
         """The agents outside of the classes, where all come to rest."""
-        if self.part != "classes" or not self.run.classes or Kind.PERIODIC in self.law.kinds or self.silent_noise:
+        if self.part != "classes" or not self.run.classes or LimitKind.PERIODIC in self.law.kinds or self.silent_noise:
             return np.zeros(0, np.int64)
         return np.setdiff1d(np.arange(self.model.n), np.concatenate([part.agents for part in self.run.classes]))
 
@@ -230,7 +234,12 @@ class Facts:
     @property
     def at_known_rate(self) -> bool:
         """Whether agents come to v at the rate of one absolute probability sequence."""
-        return self.part == "CONSENSUS" and not self.run.lazy and self.constant and self.run.omega is not None
+        return (
+            self.part == "CONSENSUS"
+            and not self.run.lazy
+            and self.constant
+            and self.run.absolute_probability is not None
+        )
 
     @property
     def averages(self) -> bool:
@@ -239,7 +248,7 @@ class Facts:
 
     def sigma(self) -> Told:
         """Return the deviation that the noise of one step has in the common value."""
-        run, omega = self.run, self.run.omega
+        run, omega = self.run, self.run.absolute_probability
         assert omega is not None
         # As for white noise; the factor of the memory is a reason of its own.
         white, memory = omega.noise(run.deviations, 0.0), omega.noise(run.deviations, run.phi)
@@ -363,12 +372,12 @@ class Facts:
     @property
     def moved(self) -> str:
         """How hidden opinions that adapt have moved the common value."""
-        adapts, anchored = self.structure.adapting is not None, self.structure.anchored
+        adapts, fixed = self.structure.adapting is not None, self.structure.has_fixed_opinion
         if self.part != "BIASED_CONSENSUS" or self.constant:
             return ""
-        if adapts and self.run.noise is NoiseEffect.STAYS and not anchored:
+        if adapts and self.run.noise is NoiseEffect.STAYS and not fixed:
             return "Hidden opinions adapt to early noise, which stays in the common value forever"
-        if not (self.run.regime.reaches_value and anchored):
+        if not (self.run.regime.reaches_value and fixed):
             return ""
         attract = "The opinions that never adapt attract all others"
         return attract if adapts else "Hidden opinions have moved before they come to rest"
@@ -424,7 +433,7 @@ class Facts:
         if self.part != "DISAGREEMENT":
             return ""
         # Under bounded pressure with a common mode, the mean states are still known, and only their scatter grows.
-        known = run.regime is Regime.BOUNDED and run.omega is not None
+        known = run.regime is Regime.BOUNDED and run.absolute_probability is not None
         if run.noise is NoiseEffect.SCATTERS and not known:
             return "scatter"
         if structure.all_isolated or structure.opinions.detached:
@@ -466,12 +475,12 @@ class Facts:
     @property
     def follows(self) -> bool:
         """Whether agents apart may move with the pressure forever."""
-        return self.apart == "opinions" and self.run.follows_pressure and Kind.UNKNOWN in self.law.kinds
+        return self.apart == "opinions" and self.run.follows_pressure and LimitKind.UNKNOWN in self.law.kinds
 
     @property
     def still(self) -> bool:
         """Whether agents apart are on a network where it is known what noise does to them."""
-        return self.apart == "opinions" and (self.run.omega is not None or self.model.is_constant)
+        return self.apart == "opinions" and (self.run.absolute_probability is not None or self.model.is_constant)
 
     @property
     def shaken(self) -> str:
@@ -511,7 +520,7 @@ class Facts:
     def moving(self) -> list[Told]:
         """Return how many agents move in each of several ways."""
         rest = self.part == "law" and self.common is None
-        told = _MOVING if rest else {kind: _MOVING[kind] for kind in (Kind.WALKS, Kind.DRIFTS)}
+        told = _MOVING if rest else {kind: _MOVING[kind] for kind in (LimitKind.WALKS, LimitKind.DRIFTS)}
         out: list[Told] = []
         for kind, how in told.items() if (rest or self.part == "CLUSTERS") and self.run.outcome is not _WALK else ():
             which = self.law.kind == kind
@@ -524,7 +533,7 @@ class Facts:
     def walk(self) -> Told:
         """Return how a common opinion that nothing holds in place moves."""
         mean = float(self.law.mean[0, 0]) if self.part == "law" else (self.common or (math.nan,))[0]
-        drifts, rate = Kind.DRIFTS in self.law.kinds, None if self.part == "law" else _variance_per_step(self.run)
+        drifts, rate = LimitKind.DRIFTS in self.law.kinds, None if self.part == "law" else _variance_per_step(self.run)
         grows = "without bound" if rate is None else f"by {rate:.2g} per step"
         told: Told = {"noise": "noise", "moves": "wanders", "further": f", and its variance grows {grows}"}
         if drifts:
@@ -648,7 +657,7 @@ def _group(name: str, part: Component, value: float | None, std: float) -> Told:
 def _settled_deviation(law: LimitLaw, part: Component) -> float:
     """Return the deviation of the value of a component; nan where noise keeps moving it, or it is not known."""
     kind, std = law.kind[part.agents[0]], float(law.std[part.agents[0]])
-    return std if kind in (Kind.CONVERGES, Kind.RANDOM_LIMIT) or math.isinf(std) else math.nan
+    return std if kind in (LimitKind.CONVERGES, LimitKind.RANDOM_LIMIT) or math.isinf(std) else math.nan
 
 
 def _times_scale(model: Model) -> str:
@@ -659,7 +668,7 @@ def _times_scale(model: Model) -> str:
 
 def _variance_per_step(run: LongRun) -> float | None:
     """Return by how much the variance of the common value grows in a step where pressure and rate have limits."""
-    model, omega, adaptation = run.model, run.omega, run.model.adaptation
+    model, omega, adaptation = run.model, run.absolute_probability, run.model.adaptation
     if adaptation is None or omega is None:
         return None
     # Otherwise the variance does not grow by a constant amount per step.
@@ -673,11 +682,11 @@ def _variance_per_step(run: LongRun) -> float | None:
 
 
 _WALK = Outcome.RANDOM_WALK
-_MOVING: Mapping[Kind, str] = {
-    Kind.RANDOM_LIMIT: "Coming to rest in each run, at values that differ between runs",
-    Kind.FLUCTUATES: "Moving at random forever",
-    Kind.WALKS: "Walking at random without bound, as noise is never averaged out",
-    Kind.DRIFTS: "Drifting ever further in the direction of frozen noise",
+_MOVING: Mapping[LimitKind, str] = {
+    LimitKind.RANDOM_LIMIT: "Coming to rest in each run, at values that differ between runs",
+    LimitKind.FLUCTUATES: "Moving at random forever",
+    LimitKind.WALKS: "Walking at random without bound, as noise is never averaged out",
+    LimitKind.DRIFTS: "Drifting ever further in the direction of frozen noise",
 }
 _CONVERGENCE: Mapping[bool | None, tuple[str, str]] = {
     True: ("almost surely", ""),
@@ -793,7 +802,7 @@ TABLE: tuple[ReasonRow[Facts], ...] = (
         "adaptation_lasts",
         "Hidden opinions adapt forever, {but}.",
         lambda f: f.part not in ("settled", "classes") and bool(f.structure.opinions.lasting),
-        Facts.held,
+        Facts.never_adapting,
     ),
     # Consensus, on v or on another value.
     ReasonRow(

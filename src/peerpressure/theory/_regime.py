@@ -344,7 +344,7 @@ def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> boo
 
 
 def hidden_noise_vanishes(
-    model: Model, opinions: OpinionRegime, *, intermittent: bool, held: bool, source: bool, swings: bool
+    model: Model, opinions: OpinionRegime, *, intermittent: bool, fixed: bool, source: bool, swings: bool
 ) -> bool | None:
     """Whether the noise in the differences between hidden opinions that adapt forever vanishes; None if not known.
 
@@ -355,7 +355,7 @@ def hidden_noise_vanishes(
       (``intermittent``);
     - agents that follow a moving common value at unequal rates: R = η and N = aσ, or N = ησ where isolated agents
       count in that value;
-    - values of closed classes, or one that an opinion holds in place (``held``): the same N and R = a, η/ρ where
+    - values of closed classes, or one that an opinion holds in place (``fixed``): the same N and R = a, η/ρ where
       isolated agents count, or η where all public opinions come from one who is isolated at times (``source``);
     - a periodic network (``swings``), whose phases differ by σ²/ρ and alternate too fast to be followed but by η.
     """
@@ -368,7 +368,7 @@ def hidden_noise_vanishes(
         a, b = eta * (_ONE + eta * rho) ** -1, eta * _share_of_others(model)
         step = (eta if opinions.isolated or source else a) * sigma
         modes = [(b, eta * sigma * (_ONE if intermittent else (_ONE + rho) ** -1))]
-        if held:
+        if fixed:
             modes.append((eta if source else eta * rho**-1 if opinions.isolated else a, step))
         elif not opinions.uniform:
             modes.append((eta, step))

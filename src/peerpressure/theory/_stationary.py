@@ -24,7 +24,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.model.statespace import discrete_model
 from peerpressure.model.step import Array
-from peerpressure.networks import NetworkLaw, complete
+from peerpressure.networks import NetworkProcess, complete
 from peerpressure.networks.limits import limit_state
 from peerpressure.support.progress import check_cancelled
 from peerpressure.support.resources import one_thread
@@ -294,7 +294,7 @@ MOST_PAIRS = 200_000
 STEP = 0.2
 
 
-def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Array | None:
+def stationary_mean(model: Model, law: NetworkProcess, regime: Regime) -> Array | None:
     """Return the limit of the mean public opinions, shape (agents,), or None if it is not computed.
 
     Hidden opinions are constant; under growing pressure the limit is that of ρ = ∞, where isolated agents show their
@@ -320,7 +320,7 @@ def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Array | No
     return _mean_of(model, coupling, alone)
 
 
-def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Array:
+def _gossip_mean(model: Model, law: NetworkProcess, regime: Regime) -> Array:
     assert law.pairs is not None
     assert law.chances is not None
     i, j, w = law.pairs.edges()

@@ -22,7 +22,7 @@ from scipy.linalg import expm
 from peerpressure.model import Model
 from peerpressure.model.statespace import System
 from peerpressure.model.step import Array
-from peerpressure.networks import NetworkLaw
+from peerpressure.networks import NetworkProcess
 from peerpressure.sde import SDE
 
 # Edges up to which all sets of those that are present are enumerated.
@@ -311,7 +311,7 @@ def step_laws(system: System) -> RandomSteps | None:
     return RandomSteps(system, phases, 0, updates, together)
 
 
-def _drawn(law: NetworkLaw, n: int) -> Networks | None:
+def _drawn(law: NetworkProcess, n: int) -> Networks | None:
     """Return the networks that a step of an independent random process may have."""
     if law.pairs is None or law.memory or (law.chances is None and law.presence is None):
         return None

@@ -13,7 +13,7 @@ from scipy.sparse import csgraph
 
 from peerpressure.model import Model
 from peerpressure.model.step import Array
-from peerpressure.networks import NetworkLaw
+from peerpressure.networks import NetworkProcess
 from peerpressure.networks.chain import phases, split_by_label
 from peerpressure.support.immutable import read_only
 from peerpressure.theory._reasons import json_number
@@ -63,7 +63,7 @@ class Component:
         Positions of its agents.
     limit : NoiselessLimit
         What its public opinions do without noise.
-    omega : AbsoluteProbability, optional
+    absolute_probability : AbsoluteProbability, optional
         Its absolute probability sequence; None for a closed class of a verdict, and where it has several closed classes
         or isolated agents.
     value : float, optional
@@ -75,7 +75,7 @@ class Component:
         Whether it has closed classes whose opinions have different weights, and which agree only without noise.
     sources : array of int, optional
         Agents isolated at times, where every public opinion can be traced back to theirs.
-    anchored : bool, default True
+    has_fixed_opinion : bool, default True
         Whether an opinion that never moves counts in the common value and fixes it.
     two_sided : bool, default True
         Whether there are two parts that never mix, if any, and every agent is in one of them.
@@ -107,12 +107,12 @@ class Component:
 
     agents: Agents
     limit: NoiselessLimit
-    omega: AbsoluteProbability | None = None
+    absolute_probability: AbsoluteProbability | None = None
     value: float | None = None
     periodic: bool = False
     divided: bool = False
     sources: Agents | None = None
-    anchored: bool = True
+    has_fixed_opinion: bool = True
     two_sided: bool = True
     camp: Agents | int = 1
     std: float = math.nan
@@ -145,7 +145,7 @@ class Structure:
     components: tuple[Component, ...]
     networks: RecurrentNetworks | None
     opinions: OpinionRegime
-    law: NetworkLaw | None = None
+    law: NetworkProcess | None = None
     keeps: bool = False
 
     @property
@@ -183,9 +183,9 @@ class Structure:
         return self.opinions.movable if self.opinions.lasting else None
 
     @property
-    def anchored(self) -> bool:
+    def has_fixed_opinion(self) -> bool:
         """Whether every component has an opinion that never moves, which fixes the common value."""
-        return self.adapting is None or all(component.anchored for component in self.components)
+        return self.adapting is None or all(component.has_fixed_opinion for component in self.components)
 
 
 def has_single_closed_class(model: Model) -> bool:
@@ -249,7 +249,7 @@ def _who_updates_is_known(model: Model) -> bool:
     return model.activation is None or model.activation.is_random
 
 
-def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structure:
+def _random_structure(model: Model, law: NetworkProcess, regime: Regime) -> Structure:
     """Return the structure of a stationary random process in which every agent is isolated at times.
 
     Whatever the pressure, an isolated agent shows its own opinion, and others take it from there. So constant opinions
@@ -272,7 +272,7 @@ def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structur
     return Structure(components, None, opinions, law, keeps=keeps)
 
 
-def gossip_influence(model: Model, law: NetworkLaw) -> Array:
+def gossip_influence(model: Model, law: NetworkProcess) -> Array:
     """Return the weight of each opinion in the common value of gossip; their sum is κ, shape (agents,).
 
     Under high pressure two agents who meet exchange their public opinions, and the one that i receives from j moves by
@@ -298,7 +298,7 @@ def _gossip_component(model: Model, opinions: OpinionRegime, agents: Agents) -> 
 def _random_component(model: Model, opinions: OpinionRegime, agents: Agents) -> Component:
     still = agents if not opinions.lasting else agents[~opinions.movable[agents]]
     if not still.size:
-        return Component(agents, NoiselessLimit.CONSENSUS, anchored=False)
+        return Component(agents, NoiselessLimit.CONSENSUS, has_fixed_opinion=False)
     if agents.size > 1 and (opinions.fades or np.ptp(model.x0[still])):
         return Component(agents, NoiselessLimit.DISAGREEMENT)
     value = None if opinions.fades else float(model.x0[still[0]])
@@ -359,10 +359,10 @@ class _Analysis:
             return Component(agents, NoiselessLimit.UNKNOWN)
         # Under bounded pressure an agent hears itself too, and only a constant network conserves the same sum.
         conserves = self.regime is not Regime.BOUNDED or self.networks.count == 1
-        omega = self._omega(int(classes[0])) if conserves and number < MOST_SEQUENCES else None
-        anchored = bool(anchors.size)
+        omega = self._absolute_probability(int(classes[0])) if conserves and number < MOST_SEQUENCES else None
         value, two_sided = self._value(agents, anchors, omega), is_two_sided(self.model)
-        return Component(agents, limit, omega, value, periodic, anchored=anchored, two_sided=two_sided)
+        fixed = bool(anchors.size)
+        return Component(agents, limit, omega, value, periodic, has_fixed_opinion=fixed, two_sided=two_sided)
 
     def _alone(self, agents: Agents) -> Component:
         if self.networks.keeps_forever[agents[0]]:
@@ -371,7 +371,7 @@ class _Analysis:
         # An isolated agent that adapts follows its own noise, and its value depends on it.
         known = not (self.opinions.fades or self.moving[agents[0]])
         value = float(self.model.x0[agents[0]]) if known else None
-        return Component(agents, NoiselessLimit.CONSENSUS, None, value, anchored=known)
+        return Component(agents, NoiselessLimit.CONSENSUS, None, value, has_fixed_opinion=known)
 
     def _anchors(self, classes: Agents) -> Agents:
         """Return the agents whose opinions never move, and hold the value of these closed classes in place."""
@@ -408,7 +408,7 @@ class _Analysis:
             return Component(agents, NoiselessLimit.PERIODIC, sources=np.unique(self.representatives[classes]))
         if np.any(self.closed.absorbing[classes]) or not self.regime.reaches_value:
             return Component(agents, NoiselessLimit.PERIODIC)
-        sequences = [self._omega(int(number)) for number in classes]
+        sequences = [self._absolute_probability(int(number)) for number in classes]
         values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
         # Classes that never mix agree only if their weighted means of opinions happen to be equal.
         if len(values) < len(sequences) or np.ptp(values) > EQUAL_RTOL * float(np.ptp(self.model.x0)):
@@ -418,7 +418,7 @@ class _Analysis:
 
     def _weighs_differently(self, classes: Agents) -> bool:
         """Whether opinions do not have the same weights in all of these closed classes."""
-        sequences = [self._omega(int(number)) for number in classes]
+        sequences = [self._absolute_probability(int(number)) for number in classes]
         # A class whose opinions do not count at all has shares of 0.
         shares = [omega.influence / (omega.kappa or 1.0) for omega in sequences if omega is not None]
         return len(shares) < len(sequences) or bool(np.ptp(np.stack(shares), axis=0).max() > EQUAL_RTOL)
@@ -433,15 +433,15 @@ class _Analysis:
             return Component(agents, NoiselessLimit.PERIODIC)
         divided = self._weighs_differently(classes)
         if not whole.absorbing[inside[0]]:
-            return Component(agents, NoiselessLimit.CONSENSUS, periodic=True, divided=divided, anchored=False)
+            return Component(agents, NoiselessLimit.CONSENSUS, periodic=True, divided=divided, has_fixed_opinion=False)
         anchors = self._anchors(classes)
         if self._undecided(agents, anchors):
             return Component(agents, NoiselessLimit.UNKNOWN)
         value = float(self.model.x0[anchors[0]]) if anchors.size else None
-        anchored = bool(anchors.size)
-        return Component(agents, NoiselessLimit.CONSENSUS, None, value, True, divided=divided, anchored=anchored)
+        fixed = bool(anchors.size)
+        return Component(agents, NoiselessLimit.CONSENSUS, None, value, True, divided=divided, has_fixed_opinion=fixed)
 
-    def _omega(self, number: int) -> AbsoluteProbability | None:
+    def _absolute_probability(self, number: int) -> AbsoluteProbability | None:
         """Return the sequence of a closed class; None where an isolated agent belongs to it."""
         states = self.closed.states(number)
         public = states[states < self.networks.degrees.size]

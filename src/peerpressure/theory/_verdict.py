@@ -32,7 +32,7 @@ from peerpressure.theory._explanation import (
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import LimitLaw
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._rates import Law, Rate
+from peerpressure.theory._rates import PowerLaw, Rate
 from peerpressure.theory._reasons import Reason, json_number, paragraph
 from peerpressure.theory._structure import Component
 from peerpressure.theory.propagation import LARGEST_COVARIANCE
@@ -501,7 +501,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _plain_law(law: Law) -> dict[str, Any]:
+def _plain_law(law: PowerLaw) -> dict[str, Any]:
     return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log}
 
 

@@ -119,9 +119,6 @@ class HorizonDistance:
         A = model.network.transposed.toarray() if model.n <= _DENSE else model.network.transposed
         return lambda t: A
 
-    def _rate(self, t: int) -> Array | None:
-        return None if self._rates is None else self._rates[t - 1]
-
     def _coefficients(self, log_rho: Array) -> tuple[Array, Array]:
         """Return gain and coupling scale of all steps, (steps, agents) each."""
         relief = np.maximum(np.exp(-np.maximum(log_rho, 0.0)), least_relief(np.float64))[:, None]
@@ -134,15 +131,10 @@ class HorizonDistance:
             return gain, coupling_scale
         return np.where(self._keeps, 0.0, gain), np.where(self._keeps, 0.0, coupling_scale)
 
-    def _add_kept(self, t: int, out: Array, before: Array) -> None:
-        """Add the public opinions, or their weights, of the agents who keep theirs at step t + 1."""
-        if self._keeps is not None:
-            out[self._keeps[t]] += before[self._keeps[t]]
-
     def value(self, log_rho: Array) -> float:
         """Return the mean square."""
         g, c = self._coefficients(log_rho)
-        if self._phi or self._rate(1) is not None:
+        if self._phi or self._rates is not None:
             return self._backward(g, c)[0]
         # Far from the horizon all agents weigh the past alike, but for a factor: one of them then stands for all.
         W, factors, variance, last = self._units(), np.ones((1, 1)), 0.0, self.steps
@@ -177,21 +169,22 @@ class HorizonDistance:
             # The backward pass ended with the first segment, whose weights are still there.
             if first:
                 self._descend(g, c, first, last, *ends[last])
-            if self._rate(1) is None and self._kept_noise is None:
+            if self._rates is None and self._kept_noise is None:
                 V = self._ascend(g, c, first, last, V, U, scale, gradient)
                 continue
             for t in range(first, last):
                 check_cancelled()
                 own, N = self._by_preferred(g[t], t, t - first, U, N, scale)
-                weights, rate = self._kept[t - first], self._rate(t + 1)
+                weights = self._kept[t - first]
                 before, V = V, product(self._adjacency(t + 1), V)
                 V *= c[t][:, None]
                 by_coupling, by_gain = (np.einsum("nm,nm->n", part, weights) for part in (V, own))
                 gradient[t] = g[t] @ (by_coupling - (1 - g[t]) * by_gain)
                 V += g[t][:, None] * own
-                self._add_kept(t, V, before)
-                if rate is not None:
-                    U = (1 - rate) * U + rate * V
+                if self._keeps is not None:
+                    V[self._keeps[t]] += before[self._keeps[t]]
+                if self._rates is not None:
+                    U = (1 - self._rates[t]) * U + self._rates[t] * V
         return value, gradient
 
     def _ascend(
@@ -212,7 +205,8 @@ class HorizonDistance:
                 heard, before = coupled[t - begin], V
                 np.multiply(product(self._adjacency(t + 1), V), c[t][:, None], out=heard)
                 V = heard + entering[t - begin]
-                self._add_kept(t, V, before)
+                if self._keeps is not None:
+                    V[self._keeps[t]] += before[self._keeps[t]]
             by_coupling, by_gain = (np.einsum("tnm,tnm->tn", part, weights) for part in (coupled, own))
             gradient[begin:end] = np.einsum("tn,tn->t", gain, by_coupling - (1 - gain) * by_gain)
         return V
@@ -236,15 +230,17 @@ class HorizonDistance:
     ) -> tuple[Array, Array, Array, float]:
         """Run the weights back over a segment and keep λ_t and a_t; return them with the variance of its noise."""
         kept, std, phi = self._kept[: last - first, :, : W.shape[1]], g[first:last] * self._sigma[first:last], self._phi
+        rates, transposed = self._rates, self._transposed
         for t in reversed(range(first, last)):
             check_cancelled()
-            weights, rate = kept[t - first], self._rate(t + 1)
+            weights = kept[t - first]
             weights[...] = W
-            if rate is not None:
-                weights += rate * H
-                H = (1 - rate) * H + g[t][:, None] * weights
-            W = product(self._transposed(t + 1), c[t][:, None] * weights)
-            self._add_kept(t, W, weights)
+            if rates is not None:
+                weights += rates[t] * H
+                H = (1 - rates[t]) * H + g[t][:, None] * weights
+            W = product(transposed(t + 1), c[t][:, None] * weights)
+            if self._keeps is not None:
+                W[self._keeps[t]] += weights[self._keeps[t]]
             if self._kept_noise is not None:
                 noise = phi * noise + std[t - first][:, None] * weights
                 self._kept_noise[t - first] = noise

@@ -23,7 +23,7 @@ from peerpressure.model.step import Array, StateLayout as StateLayout  # noqa: P
 from peerpressure.networks import Network
 from peerpressure.noise import Noise
 from peerpressure.schedules import Schedule
-from peerpressure.sde import SDE, StepLaw, exact_transitions
+from peerpressure.sde import SDE, GaussianTransition, exact_transitions
 from peerpressure.sde.euler import euler_map
 from peerpressure.support.progress import check_cancelled
 
@@ -554,7 +554,7 @@ def _made_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransiti
     if sde.path_method == "euler":
         yield from (_euler_transition(sde, k) for k in range(first, last + 1))
         return
-    known: tuple[StepLaw, DenseTransition] | None = None
+    known: tuple[GaussianTransition, DenseTransition] | None = None
     for law in exact_transitions(sde, first, last):
         # If nothing changes in time, one law serves all steps.
         if known is None or law is not known[0]:

@@ -1,10 +1,10 @@
 from ._functionals import (
     Functional as Functional,
     Functionals as Functionals,
-    agent as agent,
+    agent_opinion as agent_opinion,
     consensus_mode as consensus_mode,
-    difference as difference,
-    mean as mean,
+    mean_opinion as mean_opinion,
+    opinion_difference as opinion_difference,
 )
 from ._moments import LARGEST_COVARIANCE as LARGEST_COVARIANCE, Moments as Moments, moments as moments
 from ._recursions import (

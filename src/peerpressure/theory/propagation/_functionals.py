@@ -30,7 +30,7 @@ class Functional:
 
     See Also
     --------
-    agent, difference, mean, consensus_mode : Functionals in common use.
+    agent_opinion, opinion_difference, mean_opinion, consensus_mode : Functionals in common use.
     moments : Exact mean and variance of functionals.
 
     Examples
@@ -71,7 +71,7 @@ def consensus_mode(model: System) -> Functional:
     See Also
     --------
     mean : The plain mean.
-    mode_error : Its distance to v.
+    consensus_error : Its distance to v.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def consensus_mode(model: System) -> Functional:
     return Functional("consensus mode", checked_system(model).model.mode_weights)
 
 
-def mean(model: System) -> Functional:
+def mean_opinion(model: System) -> Functional:
     """Return the mean Σ y / n over agents.
 
     Parameters
@@ -105,15 +105,15 @@ def mean(model: System) -> Functional:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.theory import mean
-    >>> mean(Model(k2(), hidden=[1.0, 2.0])).weights
+    >>> from peerpressure.theory import mean_opinion
+    >>> mean_opinion(Model(k2(), hidden=[1.0, 2.0])).weights
     array([0.5, 0.5])
     """
     n = checked_system(model).n
     return Functional("mean", np.full(n, 1.0 / n))
 
 
-def agent(model: System, label: Hashable) -> Functional:
+def agent_opinion(model: System, label: Hashable) -> Functional:
     """Return the opinion of the agent with this label.
 
     Parameters
@@ -142,8 +142,8 @@ def agent(model: System, label: Hashable) -> Functional:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.theory import agent
-    >>> agent(Model(k2(), hidden=[1.0, 2.0]), 1).weights
+    >>> from peerpressure.theory import agent_opinion
+    >>> agent_opinion(Model(k2(), hidden=[1.0, 2.0]), 1).weights
     array([0., 1.])
     """
     weights = np.zeros(checked_system(model).n)
@@ -151,7 +151,7 @@ def agent(model: System, label: Hashable) -> Functional:
     return Functional(f"agent {label}", weights)
 
 
-def difference(model: System, a: Hashable, b: Hashable) -> Functional:
+def opinion_difference(model: System, a: Hashable, b: Hashable) -> Functional:
     """Return the difference y_a − y_b between the opinions of two agents.
 
     Parameters
@@ -180,11 +180,11 @@ def difference(model: System, a: Hashable, b: Hashable) -> Functional:
     >>> import numpy as np
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.theory import difference
-    >>> difference(Model(k2(), hidden=[1.0, 2.0]), 1, 0)(np.array([1.0, 2.0]))
+    >>> from peerpressure.theory import opinion_difference
+    >>> opinion_difference(Model(k2(), hidden=[1.0, 2.0]), 1, 0)(np.array([1.0, 2.0]))
     array(1.)
     """
-    return Functional(f"agent {a} − agent {b}", agent(model, a).weights - agent(model, b).weights)
+    return Functional(f"agent {a} − agent {b}", agent_opinion(model, a).weights - agent_opinion(model, b).weights)
 
 
 def stacked(model: System, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Array]:

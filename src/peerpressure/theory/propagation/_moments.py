@@ -189,15 +189,15 @@ def moments(
 
     See Also
     --------
-    theory.consensus_mode, theory.mean, theory.agent, theory.difference : Functionals.
+    theory.consensus_mode, theory.mean_opinion, theory.agent_opinion, theory.opinion_difference : Functionals.
 
     Examples
     --------
     >>> from peerpressure import Gaussian, Model, moments
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.theory import agent
+    >>> from peerpressure.theory import agent_opinion
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0))
-    >>> moments(model, 9, of=agent(model, 0))
+    >>> moments(model, 9, of=agent_opinion(model, 0))
     Moments(t = 9, at the end agent 0 0.5 ± 0.3)
     """
     steps = step_count(steps)

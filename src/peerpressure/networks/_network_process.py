@@ -33,7 +33,7 @@ def _isolation(pairs: Network | None, n: int, presence: float) -> float:
 @final
 @read_only
 @dataclass(frozen=True, eq=False)
-class NetworkLaw:
+class NetworkProcess:
     """Law of a stationary random process of networks, of which a temporal network without a period is a record.
 
     Attributes
@@ -88,7 +88,7 @@ class NetworkLaw:
 
         Returns
         -------
-        NetworkLaw
+        NetworkProcess
             Law of the process.
         """
         # Each edge has two ends.
@@ -111,7 +111,7 @@ class NetworkLaw:
 
         Returns
         -------
-        NetworkLaw or None
+        NetworkProcess or None
             Law of the stationary process.
         """
         if death == 0:
@@ -142,7 +142,7 @@ class NetworkLaw:
 
         Returns
         -------
-        NetworkLaw or None
+        NetworkProcess or None
             Law of the stationary process.
         """
         possible, others = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
@@ -152,7 +152,7 @@ class NetworkLaw:
         log_share = _log_binomial(others, edges) - _log_binomial(possible, edges) if edges <= others else -math.inf
         return cls(generator, memory=1 - rate, isolation=math.exp(log_share))
 
-    def within(self, agents: NDArray[np.int64]) -> NetworkLaw:
+    def within(self, agents: NDArray[np.int64]) -> NetworkProcess:
         """Return the law of the network of some agents, without their edges to the others.
 
         Parameters
@@ -162,7 +162,7 @@ class NetworkLaw:
 
         Returns
         -------
-        NetworkLaw
+        NetworkProcess
             Where edges depend on each other, the law of all agents, whose ``isolation`` is a lower bound.
         """
         if self.chances is not None and self.pairs is not None:
@@ -205,7 +205,7 @@ class NetworkLaw:
 
         Returns
         -------
-        NetworkLaw or None
+        NetworkProcess or None
             An equal law.
 
         Raises
