@@ -7,14 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from tests.waiting import (
+    PATIENCE,
     in_thread,
     line_of,
     processor_time,
@@ -60,9 +63,9 @@ def test_a_process_that_sleeps_makes_no_progress(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_line_that_does_not_come_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.waiting.PATIENCE", 0.5)
     with started([sys.executable, "-c", ASLEEP], stdout=subprocess.PIPE) as process:
         assert line_of(process) == "asleep\n"
+        monkeypatch.setattr("tests.waiting.PATIENCE", 0.5)
         with pytest.raises(pytest.fail.Exception, match="a line of"):
             line_of(process)
 
@@ -74,12 +77,14 @@ def test_a_process_without_an_end_is_told_by_its_processor_time(monkeypatch: pyt
 
 
 def test_work_in_another_thread_is_waited_for_while_the_processor_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.waiting.PATIENCE", 1.0)
+    # A clock that goes on with the work, however busy the machine is: the work takes longer than patience.
+    clock = SimpleNamespace(monotonic=lambda: 60 * time.process_time())
+    monkeypatch.setattr("tests.waiting.time", clock)
     said, done = threading.Event(), Future[str]()
 
     def work() -> None:
-        began = processor_time(os.getpid())
-        while processor_time(os.getpid()) < began + 2:
+        began = time.process_time()
+        while 60 * (time.process_time() - began) < 2 * PATIENCE:
             pass
         said.set()
         done.set_result("done")
