@@ -94,9 +94,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what is slow if asked for, and begin with the longest group where several workers share the tests."""
     known = durations.recorded()
     if config.getoption("--fast"):
-        slow = [item for item in items if durations.is_slow(item.nodeid, known)]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not durations.is_slow(item.nodeid, known)]
+        # What opens a page is slow, also before its time is recorded.
+        slow = {
+            item
+            for item in items
+            if durations.is_slow(item.nodeid, known) or "browser" in getattr(item, "fixturenames", ())
+        }
+        config.hook.pytest_deselected(items=list(slow))
+        items[:] = [item for item in items if item not in slow]
     if config.getoption("--fast-first"):
         items.sort(key=lambda item: durations.is_slow(item.nodeid, known))
     if "PYTEST_XDIST_WORKER" in os.environ:
