@@ -11,7 +11,6 @@ import pytest
 from tools.__main__ import PARALLEL, STEPS, TOGETHER
 
 import peerpressure as pp
-from tests import durations
 from tests.waiting import run
 
 ROOT = Path(__file__).parents[1]
@@ -44,11 +43,6 @@ def test_make_test_checks_style_and_types_and_runs_all_tests() -> None:
     }
     assert {"ruff check .", "ruff format --check .", "mypy"} < commands
     assert STEPS["tests"].commands == (f"pytest {PARALLEL}",)
-
-
-def test_make_check_leaves_out_tests_that_are_there() -> None:
-    gone = [file for file in durations.recorded() if not (ROOT / file).is_file()]
-    assert not gone, f"{gone} are gone; take them out of tests/durations.json, or name them as they are called now"
 
 
 def test_the_ten_lines_print_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Records by a plain loop, which shares no code with the package."""
+"""Records by a plain loop, and their law in dense matrices, which share no code with the package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
+from peerpressure.fitting._record import Dynamics, Panel
 from peerpressure.networks import Network, barabasi_albert
 
 Array = NDArray[np.float64]
@@ -45,3 +47,29 @@ def walk(n: int, steps: int, seed: int) -> Array:
 def graph(n: int, seed: int = 1) -> Network:
     """Return the network of the records."""
     return barabasi_albert(n, 2, seed=seed)
+
+
+def log_density(
+    data: Panel, dynamics: Dynamics, centre: Array | float, spread: float, std: float, error: float = 0.0
+) -> float:
+    """Return the log density of the scored answers, for hidden opinions that spread about a centre.
+
+    All answers have errors of one size, the first ones included.
+    """
+    n, T = data.n, data.length
+    A, d = data.network.adjacency.toarray(), data.network.degrees
+    # A constant, then draws: errors of first answers, hidden opinions, and the noise of each step.
+    public, hidden = np.zeros((n, 1 + 2 * n + n * T)), np.zeros((n, 1 + 2 * n + n * T))
+    public[:, 0], public[:, 1 : 1 + n] = data.first, error * np.eye(n)
+    hidden[:, 0], hidden[:, 1 + n : 1 + 2 * n] = centre, spread * np.eye(n)
+    rows = []
+    for t, rho in enumerate(np.ravel(dynamics.rho)):
+        own = hidden.copy()
+        own[:, 1 + 2 * n + t * n : 1 + 2 * n + (t + 1) * n] += std * np.eye(n)
+        public = (own + rho * (A @ public)) / (1 + rho * d)[:, None]
+        if dynamics.rate is not None:
+            hidden = hidden + dynamics.rate[t][:, None] * (public - hidden)
+        rows.append(public)
+    stacked, there = np.concatenate(rows), data.scored.ravel()
+    covariance = (stacked[:, 1:] @ stacked[:, 1:].T + error**2 * np.eye(n * T))[np.ix_(there, there)]
+    return float(stats.multivariate_normal(stacked[there, 0], covariance).logpdf(data.rows[1:].ravel()[there]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.fitting._family import FamilyFit
@@ -22,7 +21,7 @@ from peerpressure.fitting._record import Dynamics, Panel, panel
 from peerpressure.fitting._rivals import fit_rival
 from peerpressure.model import Model
 from peerpressure.networks import Network
-from tests.fitting.long_records import graph, record
+from tests.fitting.long_records import graph, log_density, record
 
 Array = NDArray[np.float64]
 # So different that first answers, under pressure, do not tell them.
@@ -38,30 +37,8 @@ def _dynamics(length: int, n: int, eta: float) -> Dynamics:
     return Dynamics(rho, np.full((length, n), eta) if eta else None)
 
 
-def _dense(data: Panel, dynamics: Dynamics, mean: Array, spread: float, variance: float) -> float:
-    """Return the log-density of the scored answers: y = M x + N ε + constant, by matrices of all of them."""
-    n, T = data.n, data.length
-    A, d = data.network.adjacency.toarray(), data.network.degrees
-    # Rows of (public, hidden) as affine functions of x and of all draws.
-    public = np.zeros((n, 1 + n + n * T))
-    public[:, 0] = data.rows[0]
-    hidden = np.zeros_like(public)
-    hidden[:, 1 : 1 + n] = np.eye(n)
-    rows = []
-    for t in range(T):
-        own = hidden.copy()
-        own[:, 1 + n + t * n : 1 + n + (t + 1) * n] += np.sqrt(variance) * np.eye(n)
-        rho = dynamics.rho[t]
-        public = (own + rho * (A @ public)) / (1 + rho * d)[:, None]
-        if dynamics.rate is not None:
-            hidden = hidden + dynamics.rate[t][:, None] * (public - hidden)
-        rows.append(public)
-    stacked = np.concatenate(rows)
-    there = data.scored.ravel()
-    centre = stacked[:, 0] + stacked[:, 1 : 1 + n] @ mean
-    scale = np.concatenate([np.sqrt(spread * variance) * stacked[:, 1 : 1 + n], stacked[:, 1 + n :]], axis=1)
-    law = stats.multivariate_normal(centre[there], (scale @ scale.T)[np.ix_(there, there)])
-    return float(law.logpdf(data.rows[1:].ravel()[there]))
+def _dense(data: Panel, dynamics: Dynamics, mean: Array | float, spread: float, variance: float) -> float:
+    return log_density(data, dynamics, mean, np.sqrt(spread * variance), np.sqrt(variance))
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.15])

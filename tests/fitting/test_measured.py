@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 from typer.testing import CliRunner
 
 import peerpressure as pp
@@ -23,7 +22,7 @@ from peerpressure.fitting._record import Dynamics, Errors, Panel, panel
 from peerpressure.fitting._rivals import fit_average
 from peerpressure.model import Model
 from peerpressure.support.progress import announcing
-from tests.fitting.long_records import graph, record, walk
+from tests.fitting.long_records import graph, log_density, record, walk
 
 Array = NDArray[np.float64]
 RIVALS = ["none", "constant"]
@@ -43,28 +42,10 @@ def _point(likelihood: AnswerLikelihood, own: list[float], noise: float = 0.2) -
 
 def _dense(data: Panel, likelihood: AnswerLikelihood, z: Array, noise: float) -> float:
     """Return the log density of the scored answers by matrices of all of them."""
-    dynamics = likelihood.shared(z)
-    n, T, std = data.n, data.length, np.exp(z[-1])
-    A, d = data.network.adjacency.toarray(), data.network.degrees
-    first, last = likelihood.names.index("level 0"), likelihood.names.index("spread")
+    std, first, last = np.exp(z[-1]), likelihood.names.index("level 0"), likelihood.names.index("spread")
     centre = data.first.mean() + std * regressors_of(data) @ z[first:last]
-    # Rows of (public, hidden): a constant, errors of first answers, opinions about their centre, and all draws.
-    public, hidden = np.zeros((n, 1 + 2 * n + n * T)), np.zeros((n, 1 + 2 * n + n * T))
     error = np.sqrt(noise**2 + likelihood.answers.spacing**2 / 12)
-    public[:, 0], public[:, 1 : 1 + n] = data.first, error * np.eye(n)
-    hidden[:, 0], hidden[:, 1 + n : 1 + 2 * n] = centre, std * np.exp(z[last]) * np.eye(n)
-    rows = []
-    for t in range(T):
-        own = hidden.copy()
-        own[:, 1 + 2 * n + t * n : 1 + 2 * n + (t + 1) * n] += std * np.eye(n)
-        rho = dynamics.rho[t, 0]
-        public = (own + rho * (A @ public)) / (1 + rho * d)[:, None]
-        if dynamics.rate is not None:
-            hidden = hidden + dynamics.rate[t][:, None] * (public - hidden)
-        rows.append(public)
-    stacked, there = np.concatenate(rows), data.scored.ravel()
-    covariance = (stacked[:, 1:] @ stacked[:, 1:].T + error**2 * np.eye(n * T))[np.ix_(there, there)]
-    return float(stats.multivariate_normal(stacked[there, 0], covariance).logpdf(data.rows[1:].ravel()[there]))
+    return log_density(data, likelihood.shared(z), centre, std * np.exp(z[last]), std, error)
 
 
 @pytest.mark.parametrize("adapts", [False, True])

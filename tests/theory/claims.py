@@ -388,10 +388,6 @@ def slow_drift(model: Model, numbers: Mapping[str, Any]) -> None:
     assert chance[2] - chance[1] < 0.01 * (stds[2] - stds[1])
 
 
-def damped_start(model: Model, numbers: Mapping[str, Any]) -> None:
-    assert np.ptp(mean_after(model, 4_000)) < 0.05
-
-
 def unknown_phases(model: Model, numbers: Mapping[str, Any]) -> None:
     # Three turns that never mix: an opinion reaches an agent at every third step only.
     P = model.network.adjacency.toarray()
