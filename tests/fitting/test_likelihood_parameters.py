@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.cli import fit as command
+from peerpressure.cli import data as command
 from peerpressure.fitting import fit
 from peerpressure.fitting._parameters import UNKNOWNS
 from peerpressure.recovery import Observation, limits, outputs_of

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import peerpressure as pp
-from peerpressure.cli.recover import ALONE
+from peerpressure.cli.data import ALONE
 from peerpressure.errors import InvalidInputError
 from peerpressure.scenario import ScenarioError, parse_scenario, read_outputs
 from peerpressure.support.dates import calendar_steps, seconds_in
@@ -153,11 +153,11 @@ def test_topics_have_estimates_of_their_own(tmp_path: Path, capfd: pytest.Captur
     table = pd.read_csv(tmp_path / "all.csv", dtype={"agent": str})
     assert sorted(table.groupby("topic")["agent"].apply(list)["tax"]) == ["001", "002", "003"]
     words = run(capfd, *command).out
-    assert all(f"topic {name}\n" in words for name in parts)
+    assert all(f"{name}: Hidden opinions of" in words for name in parts)
     # Where the network is inferred too, topics do not share it, and the output says so.
     assert ALONE not in words
     assert ALONE in run(capfd, *command, "--unknown-network").out
-    assert run(capfd, *command, "--unknown-network", "--json").json["note"] == ALONE
+    assert run(capfd, *command, "--unknown-network", "--json").json["notes"][-1] == ALONE
     frame = pd.read_csv(tmp_path / "observed.csv", dtype={"agent": str})
     with pytest.raises(InvalidInputError, match=r"one topic, got '.*', '.*'; select one"):
         pp.Trajectory.from_dataframe(frame, MODEL, "1 day")

@@ -1,6 +1,7 @@
 """The command line: it parses arguments, calls the library and prints the result.
 
-Each command has a module of its name. Heavy imports stand inside the commands, so ``--help`` is fast.
+Each command has a module of its name, but for those that estimate, which are in ``data``. Heavy imports stand inside
+the commands, so ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -18,21 +19,17 @@ from typer.main import get_command
 
 from peerpressure.cli import (
     check,
-    compare,
     convert,
+    data,
     diagnose,
     explore,
-    fit,
-    infer,
     info,
     new,
     paper,
     partition,
-    recover,
     release,
     report,
     rerun,
-    response,
     run,
     simulate,
     story,
@@ -129,11 +126,11 @@ GROUPS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
         "paper": paper.paper,
     },
     "Data": {
-        "compare": compare.compare,
-        "response": response.response,
-        "recover": recover.recover,
-        "fit": fit.fit,
-        "infer": infer.infer,
+        "compare": data.compare,
+        "response": data.response,
+        "recover": data.recover,
+        "fit": data.fit,
+        "infer": data.infer,
         "release": release.release,
     },
     "Folders and files": {

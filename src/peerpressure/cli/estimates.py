@@ -1,20 +1,27 @@
-"""Where commands that estimate put their results: a table, or a folder with all that the results were made from."""
+"""What commands that estimate share: options, and what becomes of their results, one way for all of them.
+
+Results are printed in the terminal, as JSON, and as a page; and written to a table, or to a folder with all that they
+were made from.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 from typer.core import TyperArgument
 
-from peerpressure.cli.terminal import OUTPUTS, check_folder, listing_problems
+from peerpressure.cli.terminal import OUTPUTS, check_folder, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.support.files import declare_output, declared_inputs, expanded, table_format
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
     from peerpressure.networks import Network, TemporalNetwork
     from peerpressure.recovery import Observation
     from peerpressure.report.estimates import Estimates
@@ -60,6 +67,67 @@ Step: TypeAlias = Annotated[
     typer.Option(help="Length of a step, such as '1 day', if times are dates; or 'wave', which numbers them."),
 ]
 Origin: TypeAlias = Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")]
+Page: TypeAlias = Annotated[Path | None, typer.Option(help="Also write a page with figures to this .html file.")]
+SHOWN = 30  # rows of a table in the terminal; --out and --json have all of them
+# Columns that are left out in the terminal where they say the same in every row.
+REPEATED = ("method", "replicate", "identified")
+
+
+class Found(NamedTuple):
+    """What a command has found, how it has read the answers if it tells, and what a results folder has besides."""
+
+    estimates: Estimates
+    read_as: str
+    keep: Callable[[], tuple[Study, Mapping[str, Content]]]
+
+
+def carry_out(context: typer.Context, find: Callable[[Callable[[str], None]], Found], *, as_json: bool) -> None:
+    """Find what a command is asked for, write it to --out and --report, and print it.
+
+    ``find`` takes a function that shows the current stage.
+    """
+    out, report = (context.params.get(name) for name in ("out", "report"))
+    check_out(out, str(context.info_name))
+    check_report(report)
+    with progress_line() as show_stage, listing_problems():
+        found = find(show_stage)
+        # Written before anything is printed: a closed pipe loses no file.
+        if out is not None:
+            _write(found, out)
+        if report is not None:
+            found.estimates.write_page(report)
+    if as_json:
+        print_json(({"outputs": found.read_as} if found.read_as else {}) | found.estimates.answer)
+        return
+    show(*filter(None, [found.read_as, *printed(found.estimates)]))
+    for written in filter(None, (out, report)):
+        show(f"written to {written}")
+
+
+def printed(estimates: Estimates) -> Iterator[Table | str]:
+    """Return what the terminal shows of estimates: sentences, the tables that matter, and notes."""
+    yield from estimates.sentences
+    for name in estimates.shown:
+        rows = estimates.tables[name]
+        # Thousands of replicates have thousands of rows.
+        rows = rows[rows["replicate"] == rows["replicate"].min()] if "replicate" in rows else rows
+        chosen = [one for one in rows if one not in REPEATED or rows[one].nunique() > 1]
+        if len(rows):
+            yield _table(rows.head(SHOWN)[chosen])
+        if len(rows) > SHOWN:
+            yield f"and {len(rows) - SHOWN:,} more rows; --out FILE or --json has all of them"
+    yield from estimates.notes
+
+
+def _table(rows: pd.DataFrame) -> Table:
+    from peerpressure.report.estimates import TEXTS, column_of
+    from peerpressure.report.html import is_numeric, word
+
+    words = [name for name in rows if name in TEXTS or not is_numeric(rows[name].tolist())]
+    ordered = [*words, *(name for name in rows if name not in words)]
+    cells = [[word(x) if name in words else column_of(name).text(x) for x in rows[name]] for name in ordered]
+    headings = [str(column_of(name).heading) for name in ordered]
+    return columns(None, headings, list(zip(*cells, strict=True)), text=len(words))
 
 
 def observation_of(rounding: float, scale: str | None) -> Observation:
@@ -108,15 +176,23 @@ def check_report(report: Path | None) -> None:
         declare_output(report)
 
 
-def write_estimates(estimates: Estimates, out: Path, study: Study, files: Mapping[str, Content]) -> None:
+def _write(found: Found, out: Path) -> None:
     """Write the first table to a file; or all of it, and further files, to a folder."""
     from peerpressure.report.folder import made_by, write_folder
     from peerpressure.sweep import write_table
 
     if is_folder(out):
-        write_folder({**files, **estimates.files(made_by(study.repeat))}, out, study)
+        study, files = found.keep()
+        write_folder({**files, **found.estimates.files(made_by(study.repeat))}, out, study)
     else:
-        write_table(next(iter(estimates.tables.values())), out)
+        write_table(next(iter(found.estimates.tables.values())), out)
+
+
+def kept(context: typer.Context, network: Network | TemporalNetwork | None) -> tuple[Study, Mapping[str, Content]]:
+    """Return what a folder has of a command that takes a table of answers, and a network or none."""
+    from peerpressure.report.run import network_files
+
+    return study_of_tables(context, network), {} if network is None else network_files(network)
 
 
 def study_of_tables(context: typer.Context, network: Network | TemporalNetwork | None) -> Study:

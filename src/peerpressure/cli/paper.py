@@ -59,9 +59,7 @@ def paper(
     ] = None,
     settings: Annotated[
         str,
-        typer.Option(
-            "--set", metavar="NAME=VALUE,...", help="With --only: other parameters, as noise=1,graph=karate."
-        ),
+        typer.Option("--set", metavar="NAME=VALUE,...", help="With --only: other parameters, as noise=1,graph=karate."),
     ] = "",
     workers: Annotated[
         int | None,

@@ -23,7 +23,6 @@ from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.recovery import FitDiagnostics, diagnose_fit
-from peerpressure.support.files import replacing
 from peerpressure.support.progress import announce
 from peerpressure.support.resources import few_threads
 
@@ -354,12 +353,7 @@ class Comparison:
         FileFormatError
             If the file cannot be written.
         """
-        from peerpressure.report.estimates import REPORT
-
-        text = self.estimates(drawn=True).files()[REPORT]
-        with replacing(path) as file:
-            file.write(text)
-        return Path(path)
+        return self.estimates(drawn=True).write_page(path)
 
     def estimates(self, *, drawn: bool) -> Estimates:
         """Return what is told of a comparison, for its page and its results folder.
@@ -393,6 +387,7 @@ class Comparison:
             tables={"opinions": self.opinions, "models": self.table, "parameters": self.parameters},
             pictures=_pictures(self) if drawn else (),
             notes=self.notes,
+            printed=("models", "parameters"),
         )
 
     @property

@@ -22,7 +22,6 @@ from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant
-from peerpressure.support.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,12 +261,7 @@ class Response:
         Path
             The file.
         """
-        from peerpressure.report.estimates import REPORT
-
-        made = self.estimates(drawn=True).files()[REPORT]
-        with replacing(path) as file:
-            file.write(made)
-        return Path(path)
+        return self.estimates(drawn=True).write_page(path)
 
     def estimates(self, *, drawn: bool) -> Estimates:
         """Return what is told of a response, for its page and its results folder.
@@ -299,7 +293,13 @@ class Response:
         }
         tables = {"rounds": self.by_round} | ({"people": self.stubborn} if self.people.differ else {})
         return Estimates(
-            "Response to others", self.sentences, facts, tables, _pictures(self) if drawn else (), self.notes
+            "Response to others",
+            self.sentences,
+            facts,
+            tables,
+            _pictures(self) if drawn else (),
+            self.notes,
+            printed=("rounds",),
         )
 
     def __str__(self) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, final
 
 from peerpressure.errors import FileFormatError, message
 from peerpressure.report.html import Column, Form, HtmlTable, Image, table, templates
 from peerpressure.report.store import from_csv, to_csv
+from peerpressure.support.files import replacing
 from peerpressure.support.provenance import json_text
 from peerpressure.version import __version__
 
@@ -32,7 +33,9 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "weight": Column("weight", "weight", 3, Form.FIXED),
     "low": Column("low", "from"),
     "high": Column("high", "to"),
+    "value": Column("value", "estimate"),
     "std": Column("std", "standard error"),
+    "neighbour": Column("neighbour", "listens to"),
     "last_answer": Column("last_answer", "last answer"),
 }
 TEXTS: Final = ("agent", "neighbour", "topic")  # labels may be numbers, which the page would round and align as such
@@ -67,6 +70,8 @@ class Estimates:
         Figures.
     notes : sequence of str
         What a reader must know.
+    printed : sequence of str, optional
+        Tables that the terminal shows, by default all.
     """
 
     title: str
@@ -74,7 +79,13 @@ class Estimates:
     facts: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
     pictures: Sequence[Picture] = ()
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
+    printed: Sequence[str] | None = None
+
+    @property
+    def shown(self) -> list[str]:
+        """The names of the tables that the terminal shows."""
+        return list(self.tables if self.printed is None else self.printed)
 
     @property
     def answer(self) -> dict[str, Any]:
@@ -99,6 +110,29 @@ class Estimates:
             ESTIMATES: json_text(about).encode(),
         }
         return {**made, REPORT: page(made.__getitem__, made_by)}
+
+    def write_page(self, path: str | Path) -> Path:
+        """Write the page alone to a file, which is replaced if it exists."""
+        with replacing(path) as file:
+            file.write(self.files()[REPORT])
+        return Path(path)
+
+
+def together(of_topics: Mapping[str, Estimates], notes: Sequence[str] = ()) -> Estimates:
+    """Return the estimates of all topics as one; those of a table without topics are under the empty name."""
+    import pandas as pd
+
+    first = next(iter(of_topics.values()))
+    if list(of_topics) == [""]:
+        return replace(first, notes=[*first.notes, *notes])
+    tables = {
+        name: pd.concat([one.tables[name].assign(topic=topic) for topic, one in of_topics.items()], ignore_index=True)
+        for name in first.tables
+    }
+    sentences = [f"{topic}: {line}" for topic, one in of_topics.items() for line in one.sentences]
+    own = [f"{topic}: {line}" for topic, one in of_topics.items() for line in one.notes]
+    facts = {"topics": {topic: {**one.facts, "notes": list(one.notes)} for topic, one in of_topics.items()}}
+    return replace(first, sentences=sentences, facts=facts, tables=tables, notes=[*own, *notes])
 
 
 def page(read: Callable[[str], bytes], made_by: str = "") -> bytes:
@@ -126,7 +160,16 @@ def page_again(folder: Path, made_by: str) -> bytes:
 
 def _table(rows: pd.DataFrame) -> HtmlTable:
     texts = rows.assign(**{name: rows[name].map(str) for name in TEXTS if name in rows})
-    return table(texts, [COLUMNS.get(name, Column(name, name.replace("_", " "))) for name in rows], most=LISTED)
+    return table(texts, [column_of(name) for name in rows], most=LISTED)
+
+
+def column_of(name: str) -> Column:
+    """Return how a column is headed and rounded.
+
+    >>> column_of("std").heading, column_of("noise_std").heading
+    ('standard error', 'noise std')
+    """
+    return COLUMNS.get(name, Column(name, name.replace("_", " ")))
 
 
 def _figure_name(number: int, image: Image) -> str:

@@ -114,7 +114,7 @@ def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = N
     """Return the chosen columns of all rows, or of the first ``most``, as a printed table."""
     shown = data if most is None else data.head(most)
     # From all rows, not only the printed ones: a column keeps its alignment when rows are left out.
-    numeric = [_is_numeric(data[column.name].tolist()) for column in columns]
+    numeric = [is_numeric(data[column.name].tolist()) for column in columns]
     cells = [
         aligned([column.text(value) for value in shown[column.name]])
         if is_number
@@ -188,7 +188,8 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _is_numeric(values: Sequence[Any]) -> bool:
+def is_numeric(values: Sequence[Any]) -> bool:
+    """Return whether all values are numbers or missing; yes and no are none."""
     return all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values)
 
 
