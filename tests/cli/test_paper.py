@@ -77,7 +77,7 @@ def test_ctrl_c_ends_a_run_with_130_and_no_traceback(tmp_path: Path) -> None:
 import sys, time
 from peerpressure import cli
 from peerpressure.reproduction import _experiments
-_experiments.convergence = lambda *_: (print("ready", flush=True), time.sleep(60))
+_experiments.convergence = lambda *_: (print("ready", flush=True), time.sleep(1_000))
 sys.argv = ["peerpressure", "paper", "--workers", "2", "--out", {str(out)!r}]
 cli.main()
 """
