@@ -122,7 +122,7 @@ class Response:
     @property
     def is_refused(self) -> bool:
         """Whether neighbours were alike before anybody had seen anything, so seats were not dealt by chance."""
-        return self.balance is not None and self.balance.p_value <= SIGNIFICANT
+        return self.balance is not None and self.balance.p_value <= SIGNIFICANT and self.balance.statistic > 0
 
     @cached_property
     def likeness(self) -> Likeness:
@@ -324,7 +324,7 @@ def _direction(fit: WeightFit) -> Literal["grows", "falls"] | None:
 
 _FEW_CARRY = 0.6  # the weight without those who moved far, as a part of the whole, below which that is said
 _MANY_UNMOVED = 0.1
-# What a response takes for granted, by what is declared of the first row.
+# What an answer takes for granted, by what is declared of the first row.
 _LIMITS: Final = {
     "before": "This takes for granted that chance decided who saw what, and that those shared nothing else.",
     "after": "Friends who change alike for other reasons look the same.",
@@ -340,7 +340,7 @@ def _sentences(r: Response) -> Iterator[str]:
         yield from _details(r)
     yield from _unmoved(r)
     yield from _people(r)
-    if r.verdict == "responds":
+    if r.verdict == "responds" or (r.verdict == "no response" and r.panel.first == "before"):
         yield _LIMITS[r.panel.first]
 
 

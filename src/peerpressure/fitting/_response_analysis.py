@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,12 +11,15 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._groups import First, GroupPanel
 from peerpressure.fitting._people import people_of
 from peerpressure.fitting._response import Response
-from peerpressure.fitting._seat_placebo import balance_placebo, check_permutations, seat_placebo
+from peerpressure.fitting._seat_placebo import Shuffles, balance_placebo, check_permutations, seat_placebo
 from peerpressure.fitting._weights import WeightFit, fit_memories
 from peerpressure.fitting.group_reading import group_panel
 from peerpressure.model.step import Array
 from peerpressure.support.progress import ShouldStop, announce, cancellable
 from peerpressure.support.resources import few_threads
+
+# The part of the information about the weight that must lie within groups for people to be compared there.
+_ENOUGH: Final = 0.5
 
 
 def response(
@@ -112,11 +116,34 @@ def response(
     with cancellable(should_stop):
         panel, notes = group_panel(data, network, first, group=group, question=question, seen=seen)
         with few_threads(panel.n):
-            return _response(panel, notes, float(matter), int(permutations), int(seed), equal_groups)
+            # People see only others, so within a group their first answers are a little unlike what they see.
+            balance = balance_placebo(panel, int(permutations), int(seed)) if panel.first == "before" else None
+            if _tells_within_groups(panel):
+                panel = replace(panel, stratum=panel.group)
+                notes = (*notes, "People were compared with others of their own group, who saw something else.")
+            return _response(panel, balance, notes, float(matter), int(permutations), int(seed), equal_groups)
+
+
+def _tells_within_groups(panel: GroupPanel) -> bool:
+    """Return whether people of a group saw things so different that other groups are hardly needed.
+
+    Compared with people of other groups, what moves a whole group would look like a response.
+    """
+    within = replace(panel, stratum=panel.group)
+    if np.unique(panel.stratum).size == np.unique(panel.group).size or within.saw_the_same:
+        return False
+    here, everywhere = (float(WeightFit(each).information[0, 0]) for each in (within, panel))
+    return here >= _ENOUGH * everywhere
 
 
 def _response(
-    panel: GroupPanel, notes: tuple[str, ...], matter: float, permutations: int, seed: int, equal_groups: bool
+    panel: GroupPanel,
+    balance: Shuffles | None,
+    notes: tuple[str, ...],
+    matter: float,
+    permutations: int,
+    seed: int,
+    equal_groups: bool,
 ) -> Response:
     announce("fitting weights")
     size = fit_memories(panel)
@@ -127,7 +154,6 @@ def _response(
     rounds = fit_memories(panel, "round", importance=importance)
     announce("shuffling seats")
     placebo = seat_placebo(panel, permutations, seed)
-    balance = balance_placebo(panel, permutations, seed) if panel.first == "before" else None
     people = people_of(size.best, permutations, seed)
     announce("")
     return Response(panel, size, detection, rounds, placebo, balance, people, matter, notes)

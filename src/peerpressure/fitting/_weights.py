@@ -282,11 +282,16 @@ class WeightFit:
             np.add.at(information, by, weighted[:, :, None] * one.score[:, None, :])
         return scores, information
 
+    @property
+    def information(self) -> Array:
+        """The information about θ, (k, k)."""
+        return np.asarray(self._sums[1].sum(axis=0))
+
     @cached_property
     def covariance(self) -> Array:
         """Covariance of θ: a sandwich by cluster, or by person, that takes leverage out."""
         scores, by_cluster = self._sums
-        information = by_cluster.sum(axis=0) + 1e-12 * np.eye(self.theta.size)
+        information = self.information + 1e-12 * np.eye(self.theta.size)
         curvature: Array = np.zeros(information.shape)
         for one in self.fits:
             curvature = curvature + (one.score.T * self._slope(one)) @ one.score
