@@ -12,7 +12,7 @@ from peerpressure.explorer.catalogue import features
 from peerpressure.scenario import scenario_from
 from tests.explorer.driving import SMALL, STEPS, Driver
 
-FEATURES = {feature.path: feature for feature in features()}
+FEATURES = features()
 
 
 def add(driver: Driver, path: str) -> None:

@@ -9,13 +9,15 @@ import pytest
 import peerpressure as pp
 from peerpressure import noise, recovery, schedules
 from peerpressure.explorer import catalogue as tables
-from peerpressure.explorer.catalogue import Choice, catalogue, control
+from peerpressure.explorer.catalogue import catalogue, control, controls
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import Preset, default, presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.reproduction.design import AGENTS, SEED, agents_drawn
 from peerpressure.scenario import scenario_from
+from peerpressure.scenario.scenario import Privacy, Run
+from peerpressure.scenario.section import Choice
 from peerpressure.support.parameters import Parameter
 from tests.explorer.driving import JARGON
 
@@ -64,7 +66,7 @@ def test_sliders_stop_where_the_bounds_are(choice: Choice) -> None:
 @pytest.mark.parametrize("ends", ["min", "default", "max"])
 def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None:
     for choice in tables.schedules():
-        more = {"formula": choice.examples[0]} if choice.id == "formula" else {}
+        more = {"formula": choice.parameters[0].examples[0]} if choice.id == "formula" else {}
         assert read(pressure=section(choice, "kind", ends) | more).model().pressure(1.0) >= 0
     for choice in tables.noises():
         assert read(noise=section(choice, "law", ends)).model().noise.law == choice.id
@@ -78,13 +80,15 @@ def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None
         kind = {"ar1": made["ar1"]} if choice.id == "ar1" else choice.id
         noise = read(noise={"law": "gaussian", "std": 1.0, "temporal": kind}).model().noise
         assert choice.id in repr(noise.temporal).lower()
-    assert read(privacy={parameter.name: value(parameter, ends) for parameter in tables.PRIVACY}).privacy is not None
-    wanted = {parameter.name: value(parameter, ends) for parameter in tables.RUN}
+    assert read(privacy={parameter.name: value(parameter, ends) for parameter in controls(Privacy)}).privacy is not None
+    wanted = {parameter.name: value(parameter, ends) for parameter in controls(Run)}
     run = scenario_from({"network": {"generator": "k2"}, "run": wanted}).run
     assert wanted.items() <= run.model_dump().items()
 
 
-@pytest.mark.parametrize("formula", next(one for one in tables.schedules() if one.id == "formula").examples)
+@pytest.mark.parametrize(
+    "formula", next(one for one in tables.schedules() if one.id == "formula").parameters[0].examples
+)
 def test_every_example_formula_is_one(formula: str) -> None:
     assert read(pressure={"formula": formula}).model().pressure(3.0) > 0
 

@@ -22,6 +22,8 @@ from peerpressure.networks.graph_files import GRAPHS, attribute_table, is_graph_
 from peerpressure.networks.validation import Isolated
 from peerpressure.scenario.section import (
     AgentLabel,
+    Choice,
+    Feature,
     InputFile,
     Numbers,
     OwnSeed,
@@ -32,6 +34,9 @@ from peerpressure.scenario.section import (
     alternatives,
     as_labels,
     key_of,
+    limits,
+    real,
+    share,
     tag,
 )
 from peerpressure.scenario.system import AnySchedule, ScheduleSection, choose_schedule
@@ -564,22 +569,161 @@ ActivationSection: TypeAlias = Annotated[
 ]
 
 
+# How a page offers them.
+
+HIDDEN_LAWS: tuple[Choice, ...] = (
+    Choice(
+        "uniform",
+        "Uniform",
+        "Drawn uniformly between two values.",
+        limits(-10.0, 10.0, (0.0, 1.0), 0.05),
+    ),
+    Choice(
+        "normal",
+        "Normal",
+        "Drawn from a normal distribution.",
+        (real("mean", "mean", -10.0, 10.0, 0.0, 0.05), real("std", "standard deviation", 0.0, 10.0, 1.0, 0.05)),
+    ),
+    Choice(
+        "two_camps",
+        "Two camps",
+        "A share of the agents, chosen at random, around the higher value, and the others around the lower.",
+        (
+            real("low", "lower camp", -10.0, 10.0, 0.0, 0.05),
+            real("high", "higher camp", -10.0, 10.0, 1.0, 0.05),
+            real("share", "share of the higher camp", 0.0, 1.0, 0.5, 0.01),
+            real("std", "standard deviation within", 0.0, 2.0, 0.05, 0.01),
+        ),
+    ),
+)
+
+STUBBORNNESS: tuple[Choice, ...] = (
+    Choice(
+        "number",
+        "The same for all",
+        "Weight that each agent gives to its own hidden opinion.",
+        (real("value", "stubbornness", 0.01, 100.0, 1.0, 0.01, log=True),),
+    ),
+    Choice(
+        "uniform",
+        "Different",
+        "Drawn uniformly between two values; those of the paper lie between ½ and 1.",
+        limits(0.01, 100.0, (0.5, 1.0), 0.01, log=True),
+    ),
+)
+
+ADAPTATION = Feature(
+    "Adaptation",
+    "Hidden opinions follow the public ones: at every step each agent moves its own by a share towards what it shows.",
+    (
+        Choice("number", "All agents", "The share of the way in one step.", (share("value", "rate", 0.05),)),
+        Choice(
+            "some",
+            "Some agents",
+            "A share of the agents, chosen at random, adapts; the others never do.",
+            (share("rate", "rate", 0.05), share("adaptation_weight.share", "share of agents who adapt", 0.5)),
+            fixed={"adaptation_weight": {"law": "two_camps"}},
+        ),
+    ),
+)
+
+SUSCEPTIBILITY = Feature(
+    "Susceptibility",
+    "How much an agent feels the pressure: a factor of it, 0 for agents who ignore all others.",
+    (
+        Choice(
+            "uniform",
+            "Different",
+            "Drawn uniformly between two values.",
+            limits(0.0, 5.0, (0.5, 1.5), 0.05),
+            fixed={"law": "uniform"},
+        ),
+        Choice(
+            "two_camps",
+            "Some ignore it",
+            "A share of the agents, chosen at random, feels it in full; the others ignore it.",
+            (share("share", "share of agents who feel it", 0.9),),
+            fixed={"law": "two_camps"},
+        ),
+        Choice("number", "The same for all", "", (real("value", "factor", 0.0, 5.0, 1.0, 0.05),)),
+    ),
+)
+
+ACTIVATION = Feature(
+    "Who updates",
+    "Not everybody at every step: the others keep their public opinions.",
+    (
+        Choice(
+            "number",
+            "By chance",
+            "Each agent with this probability.",
+            (real("value", "probability", 0.01, 1.0, 0.5, 0.01),),
+        ),
+        Choice("single", "One at a time", "One agent of all, chosen at random, at each step."),
+        Choice(
+            "uniform",
+            "Some more often",
+            "Each agent with a probability of its own.",
+            limits(0.01, 1.0, (0.1, 1.0), 0.01),
+            fixed={"law": "uniform"},
+        ),
+    ),
+)
+
+START = Feature(
+    "Start",
+    "Public opinions at the start; without this, agents begin by showing what they think.",
+    (
+        Choice("number", "The same for all", "", (real("value", "public opinion", -10.0, 10.0, 0.0, 0.05),)),
+        Choice(
+            "uniform",
+            "Uniform",
+            "Drawn uniformly between two values.",
+            limits(-10.0, 10.0, (0.0, 1.0), 0.05),
+            fixed={"law": "uniform"},
+        ),
+    ),
+)
+
+ISOLATED = Feature(
+    "Isolated agents",
+    "What agents show at steps in which a changing network leaves them without neighbours.",
+    (
+        Choice("keep", "Their last opinion", "They keep the public opinion of the step before."),
+        Choice("own", "Their own", "They show their hidden opinion, with noise."),
+    ),
+)
+
+ZEALOTS = Feature(
+    "Zealots",
+    "Agents who listen to nobody. Others can be chosen below the network: follow an agent and press zealot.",
+    (),
+)
+
+
 class Agents(Section):
     """Opinions, stubbornness, susceptibility, zealots, start, adaptation, who updates, and the isolated."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
     susceptibility: Annotated[
-        Susceptibility, Field(description="factor of the pressure on each agent; 0 for agents who ignore all others")
+        Susceptibility,
+        Field(description="factor of the pressure on each agent; 0 for agents who ignore all others"),
+        SUSCEPTIBILITY,
     ] = 1.0
     zealots: Annotated[
-        Annotated[list[AgentLabel], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
+        Annotated[list[AgentLabel], Field(min_length=1)] | None,
+        Field(description="agents who listen to nobody"),
+        ZEALOTS,
     ] = None
-    start: Start = "hidden"
-    adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
+    start: Annotated[Start, START] = "hidden"
+    adaptation: Annotated[
+        AdaptationSection | None, Field(description="constant hidden opinions if left out"), ADAPTATION
+    ] = None
     activation: Annotated[
         ActivationSection | None,
         Field(description="who updates at a step, by chance or from a table of steps; everybody if left out"),
+        ACTIVATION,
     ] = None
     isolated: Annotated[
         Isolated | None,
@@ -587,4 +731,5 @@ class Agents(Section):
             description="without neighbours at a step agents show their own opinions, or keep their last public ones; "
             "if left out they keep them on recorded contacts and gossip, and show their own elsewhere"
         ),
+        ISOLATED,
     ] = None

@@ -26,6 +26,7 @@ from peerpressure.networks import (
 from peerpressure.networks.validation import Direction
 from peerpressure.scenario.section import (
     Count,
+    Feature,
     InputFile,
     Label,
     OwnSeed,
@@ -33,6 +34,7 @@ from peerpressure.scenario.section import (
     Section,
     alternatives,
     among,
+    choices,
     derived,
     key_of,
     tag,
@@ -120,10 +122,22 @@ else:
     ]
 
 
+CHANGES = Feature(
+    "Changing edges",
+    "Edges come and go from step to step: they fail, move, or take turns.",
+    tuple(choices(DYNAMICS, **{kind: {"kind": kind} for kind in DYNAMICS})),
+)
+DISTRUST = Feature(
+    "Distrust",
+    "Click an edge of the network, or two agents one after the other, and trust becomes distrust; once more, trust.",
+    (),
+)
+
+
 class StaticNetworkSection(Section):
     """A network that is constant, unless ``dynamics`` changes it."""
 
-    dynamics: Annotated[DynamicsSection | None, Field(description="constant if left out")] = None
+    dynamics: Annotated[DynamicsSection | None, Field(description="constant if left out"), CHANGES] = None
 
     @abstractmethod
     def build(self, seed: int) -> Network:
@@ -189,7 +203,7 @@ class InlineNetworkSection(StaticNetworkSection):
     weights: Weights | None = None
     labels: Annotated[list[Label], Field(min_length=1, fail_fast=True)] | None = None
     directed: Directed = False
-    signed: Signed = False
+    signed: Annotated[Signed, DISTRUST] = False
     direction: Meaning = "listens"
 
     def build(self, seed: int) -> Network:

@@ -22,7 +22,9 @@ from peerpressure.scenario.agents import Agents, adaptation_of, agent_values, dr
 from peerpressure.scenario.network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario.section import (
     AgentLabel,
+    Choice,
     Count,
+    Feature,
     Label,
     OneOrMany,
     OutputFolder,
@@ -39,6 +41,7 @@ from peerpressure.scenario.section import (
 from peerpressure.scenario.system import (
     LAW_SECTIONS,
     SCHEDULE_SECTIONS,
+    TIME,
     NoiseSection,
     PressureSection,
     ScheduleSection,
@@ -49,6 +52,7 @@ from peerpressure.schedules import SCHEDULES, Linear, Schedule
 from peerpressure.simulation.recording import Record, as_record
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.dates import is_calendar, origin_seconds, seconds_in
+from peerpressure.support.parameters import Slider
 
 # The schema is generated from the sections and shipped as a file, so editors need not run Python.
 FILE = "scenario.schema.json"
@@ -81,9 +85,9 @@ class Run(Section):
     """Length of the run, number of replicates, and the seed of everything random."""
 
     # The step is a word of 32 bits in the counter of the random numbers.
-    steps: Annotated[int, Field(ge=1, le=2**32 - 1)]
-    replicates: Annotated[int, Field(ge=1, le=2**24)] = 1
-    seed: Seed = 0
+    steps: Annotated[int, Field(ge=1, le=2**32 - 1), Slider(1, 100_000, 1, 200, log=True)]
+    replicates: Annotated[int, Field(ge=1, le=2**24), Slider(1, 10_000, 1, 20, log=True)] = 1
+    seed: Annotated[Seed, Slider(0, 9_999, 1, 1)] = 0
     record: RecordSection = "all"
 
     @property
@@ -225,11 +229,23 @@ class Observe(Section):
 class Privacy(Section):
     """Privacy budget: for opinions up to ``sensitivity`` apart, at the failure probability ``delta``."""
 
-    sensitivity: Positive = 1.0
+    sensitivity: Annotated[Positive, Field(title="distance Δ of opinions"), Slider(0.01, 10.0, 0.01, 1.0, log=True)] = (
+        1.0
+    )
     # A customary value: δ should be well below one over the number of agents.
-    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
+    delta: Annotated[
+        float, Field(gt=0, lt=1, title="failure probability δ"), Slider(1e-9, 0.1, 1e-9, 1e-5, log=True)
+    ] = 1e-5
     insiders: list[AgentLabel] = Field(default=[], description="agents who tell the observer their own noise")
-    runs: Annotated[int, Field(ge=1, description="runs with independent noise that the observer of [observe] sees")] = 1
+    runs: Annotated[
+        int,
+        Field(
+            ge=1,
+            title="runs that are seen",
+            description="runs with independent noise that the observer of [observe] sees",
+        ),
+        Slider(1, 1_000, 1, 1, log=True),
+    ] = 1
     unit: Annotated[
         Literal["person", "topic"], Field(description="who is protected: a person with all topics, or one topic of it")
     ] = "person"
@@ -267,6 +283,39 @@ class Topics(Section):
         return self
 
 
+_TOPIC_NAMES = ["first", "second"]
+TOPICS = Feature(
+    "Two topics",
+    "Opinions on two topics, of which one is shown at a time.",
+    (
+        Choice(
+            "follows",
+            "The second follows",
+            "Opinions on the first topic enter those on the second.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [0.5, 0.5]]},
+        ),
+        Choice(
+            "mutual",
+            "Each follows the other",
+            "Opinions on each topic enter those on the other.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[0.75, 0.25], [0.25, 0.75]]},
+        ),
+        Choice(
+            "opposed",
+            "The second contradicts",
+            "Who is for the first is drawn against the second.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [-0.5, 0.5]]},
+        ),
+        Choice(
+            "independent",
+            "Independent",
+            "Opinions on one topic have nothing to do with those on the other.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [0.0, 1.0]]},
+        ),
+    ),
+)
+
+
 class Scenario(Section):
     r"""One experiment: a network, its agents, peer pressure, noise, a run, and optionally an observer.
 
@@ -296,11 +345,11 @@ class Scenario(Section):
     """
 
     network: NetworkSection
-    topics: Annotated[Topics | None, Field(description="one topic if left out")] = None
+    topics: Annotated[Topics | None, Field(description="one topic if left out"), TOPICS] = None
     agents: Agents = Agents()
     pressure: PressureSection = SCHEDULE_SECTIONS["linear"].model_validate({})
     noise: NoiseSection = LAW_SECTIONS["none"].model_validate({})
-    time: Annotated[Time | None, Field(description="discrete steps t = 1, 2, … if left out")] = None
+    time: Annotated[Time | None, Field(description="discrete steps t = 1, 2, … if left out"), TIME] = None
     run: Run
     observe: Observe | None = None
     privacy: Privacy | None = None

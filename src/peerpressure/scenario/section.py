@@ -12,8 +12,9 @@ import inspect
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast, final
 
 from pydantic import (
     AfterValidator,
@@ -31,7 +32,7 @@ from pydantic import (
 from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.networks import GENERATORS
 from peerpressure.support.files import declare_input, expanded, relative_path
-from peerpressure.support.parameters import Kind, Parameter, with_defaults
+from peerpressure.support.parameters import REQUIRED, Kind, Parameter, Slider, summary, with_defaults
 
 
 class Section(BaseModel):
@@ -39,6 +40,89 @@ class Section(BaseModel):
 
     # strict: a quoted number in a file is a mistake, not a number; frozen, because a scenario caches what it builds.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """One of several alternatives that a page offers.
+
+    Parameters
+    ----------
+    id : str
+        Name in a scenario.
+    title, help : str
+        Label, and a sentence.
+    parameters : tuple of Parameter
+        What the user sets; numbers with a slider, or a text with examples.
+    fixed : mapping, optional
+        Keys that its section always has.
+    """
+
+    id: str
+    title: str
+    help: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    fixed: Mapping[str, Any] | None = None
+
+    def __hash__(self) -> int:
+        # Annotations are compared by their hashes, and mappings have none.
+        return hash((self.id, self.title))
+
+    @property
+    def sliders(self) -> tuple[Parameter, ...]:
+        """Parameters that a slider sets."""
+        return tuple(one for one in self.parameters if one.slider is not None)
+
+
+@final
+@dataclass(frozen=True)
+class Feature:
+    """How a page offers a key that is left out unless it is wanted; it stands in the annotation of its field.
+
+    Parameters
+    ----------
+    title, help : str
+        Label, and a sentence on what it adds.
+    options : tuple of Choice
+        Its kinds, of which the first is added. A kind is a number, if its only parameter is ``value``; a word, its own
+        name, without parameters and fixed keys; or else a table of both.
+    """
+
+    title: str
+    help: str
+    options: tuple[Choice, ...] = ()
+
+
+def choices(family: Mapping[str, Any], **fixed: Mapping[str, Any]) -> list[Choice]:
+    """Return the members of a family, without those that need what no control sets, such as a list per agent.
+
+    ``fixed`` are the fixed keys of some.
+    """
+    made = []
+    for name, one in family.items():
+        # Generators are built by a function of theirs; schedules and laws are classes.
+        member, about = (one.build, one.help) if hasattr(one, "build") else (one, summary(one))
+        declared = with_defaults(member, one.parameters)
+        if all(each.default is not REQUIRED or each.slider or each.examples for each in declared):
+            made.append(Choice(name, one.title, about, declared, fixed.get(name)))
+    return made
+
+
+def real(name: str, title: str, low: float, high: float, start: float, step: float, *, log: bool = False) -> Parameter:
+    """Return a number that a slider sets."""
+    return Parameter(name, "real", title, slider=Slider(low, high, step, start, log))
+
+
+def share(name: str, title: str, start: float) -> Parameter:
+    """Return a share that a slider sets."""
+    return real(name, title, 0.0, 1.0, start, 0.01)
+
+
+def limits(low: float, high: float, starts: tuple[float, float], step: float, *, log: bool = False) -> Any:
+    """Return the two ends of values that are drawn uniformly, within a range."""
+    ends = zip(("low", "high"), ("lowest", "highest"), starts, strict=True)
+    return tuple(real(name, title, low, high, start, step, log=log) for name, title, start in ends)
 
 
 def tag(name: str) -> str:

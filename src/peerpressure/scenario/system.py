@@ -9,7 +9,19 @@ from pydantic import BeforeValidator, Field, Tag, model_validator
 from peerpressure.model import Model
 from peerpressure.model.statespace import System
 from peerpressure.noise import LAWS, Noise, noise_from_dict, noise_in_words
-from peerpressure.scenario.section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
+from peerpressure.scenario.section import (
+    Choice,
+    Feature,
+    Positive,
+    Section,
+    alternatives,
+    derived,
+    key_of,
+    real,
+    tag,
+    takes,
+    union_of,
+)
 from peerpressure.schedules import SCHEDULES, Schedule, schedule_from_dict
 from peerpressure.sde import SDE, Method
 from peerpressure.support.parameters import summary
@@ -222,3 +234,43 @@ class Time(Section):
     def system(self, model: Model) -> System:
         """Return the model, or its stochastic differential equation where time is continuous."""
         return SDE(model, self.step, self.scaling, self.method) if self.continuous else model
+
+
+# How a page offers them.
+
+TUNED = Choice(
+    "tuned", "Tuned to this network", "ρ_t = κt with κ = Σs/Σd: all past public opinions have the same weight."
+)
+OPTIMAL = Choice(
+    "optimal", "Optimal for this run", "Agents are closest to v at the end of the run: slow growth, then averaging."
+)
+TEMPORALS: tuple[Choice, ...] = (
+    Choice("white", "White", "Drawn anew at every step, as in the paper."),
+    Choice(
+        "ar1",
+        "AR(1)",
+        "A share φ of the last draw stays in the next.",
+        (real("ar1", "coefficient φ", -0.99, 0.99, 0.8, 0.01),),
+    ),
+    Choice("frozen", "Frozen", "Drawn once for each agent: it never averages out."),
+)
+TIME = Feature(
+    "Continuous time",
+    "A stochastic differential equation in the place of steps.",
+    (
+        Choice(
+            "printed",
+            "As printed",
+            "Noise is that of the paper's equation: divided by stubbornness.",
+            (real("step", "time between records", 0.01, 1.0, 0.1, 0.01, log=True),),
+            fixed={"continuous": True, "scaling": "printed"},
+        ),
+        Choice(
+            "model",
+            "As in steps",
+            "Noise has the size that it has in the discrete model.",
+            (real("step", "time between records", 0.01, 1.0, 0.1, 0.01, log=True),),
+            fixed={"continuous": True, "scaling": "model"},
+        ),
+    ),
+)
