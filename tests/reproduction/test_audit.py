@@ -30,9 +30,7 @@ from peerpressure.reproduction._convergence import transients
 from peerpressure.reproduction._regression import ols_law, regression_covariances
 from peerpressure.reproduction._sweep import SweepResult, fit, shared_graph_sweep
 from peerpressure.reproduction.claims import (
-    CHECKS,
-    RANDOM,
-    Check,
+    CLAIMS,
     Finding,
     _empirical,
     _outlook,
@@ -49,6 +47,8 @@ from peerpressure.theory.two_agents import gram_inverse_limit, printed_gram
 from tests.oracles import outputs_law
 
 Turn = Callable[[Evidence], Evidence]
+Check = Callable[[Evidence], Finding]
+CHECKS = {claim.check: claim for claim in CLAIMS}
 TIMES = (10, 100, 1_000)
 SMALL = scale_free_model(3, agents=12, noise=1.0)
 MANY = scale_free_model(3, agents=30)
@@ -128,7 +128,7 @@ def test_every_claim_has_a_row_with_a_verdict_and_a_reason(table: pd.DataFrame) 
 
 
 def test_the_audit_has_the_findings_of_all_checks_in_order(table: pd.DataFrame, findings: dict[Check, Finding]) -> None:
-    assert table.to_dict("records") == [finding.row() for finding in findings.values()]
+    assert table.to_dict("records") == [CHECKS[check].row(finding) for check, finding in findings.items()]
 
 
 def test_every_sign_of_the_audit_becomes_ascii_in_latex(table: pd.DataFrame) -> None:
@@ -472,10 +472,10 @@ def test_only_checks_on_exact_evidence_are_the_same_for_every_seed(
     evidence: Evidence, findings: dict[Check, Finding]
 ) -> None:
     noisy = replace(evidence, runs=evidence.runs.iloc[:0], residuals=None, sizes=None, noise=None)  # type: ignore[arg-type]
-    for check in set(CHECKS) - RANDOM:
+    for check in (one.check for one in CLAIMS if not one.random):
         assert check(noisy) == findings[check]
     judged = verdicts(evidence, 3)
-    assert set(judged["id"]) == {findings[check].claim.id for check in RANDOM}
+    assert set(judged["id"]) == {one.id for one in CLAIMS if one.random}
     assert (judged["seed"] == 3).all()
 
 

@@ -23,7 +23,7 @@ from peerpressure.reproduction._experiments import small_evidence
 from peerpressure.reproduction._page import SHARED, Provenance, _entries, about, columns_of, page
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import size_effect, sweep_ba
-from peerpressure.reproduction.claims import RANDOM, verdicts
+from peerpressure.reproduction.claims import CLAIMS, verdicts
 from peerpressure.reproduction.design import scale_free_model
 from tests.reproduction.small_paper import small_paper, tables_read
 
@@ -82,7 +82,7 @@ def test_a_column_that_is_not_in_the_dictionary_is_an_error() -> None:
 
 def test_a_further_seed_has_a_verdict_on_every_claim_with_random_evidence() -> None:
     judged = verdicts(small_evidence(15), 15)
-    assert len(judged) == len(RANDOM)
+    assert len(judged) == sum(claim.random for claim in CLAIMS)
     assert set(judged["verdict"]) == {"confirmed", "corrected", "ambiguous", "refuted"}
 
 

@@ -1,12 +1,13 @@
 """The paper's claims, each with a verdict computed from the results of the experiments.
 
-A check is a function from ``Evidence`` to ``Finding``; a new one is one function and one line in ``CHECKS``.
+A check is a function from ``Evidence`` to ``Finding``; a new one is one function, and one table in ``claims.toml``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+import tomllib
+from importlib.resources import files
+from typing import Final
 
 import pandas as pd
 
@@ -21,82 +22,27 @@ from peerpressure.reproduction.claims._evidence import (
     with_fast_pressure,
 )
 
-Check: TypeAlias = Callable[[Evidence], Finding]
 
+def _claims() -> tuple[Claim, ...]:
+    text = files("peerpressure.reproduction.claims").joinpath("claims.toml").read_text("utf-8")
+    return tuple(_claim(name, **row) for name, row in tomllib.loads(text).items())
+
+
+def _claim(name: str, check: str, *, random: bool = False, **texts: str) -> Claim:
+    module, _, function = check.partition(".")
+    place = vars(_MODULES[module])
+    # Rules name the constants that the checks compare with.
+    told = {key: text.format_map(place) for key, text in texts.items()}
+    return Claim(name, **told, check=place[function], random=random)
+
+
+_MODULES = {"_empirical": _empirical, "_outlook": _outlook, "_recovery": _recovery, "_theory": _theory}
 # In the order of the paper, which is that of the report.
-CHECKS: tuple[Check, ...] = (
-    _outlook.contrast,
-    _theory.monotone_suffices,
-    _theory.positive_weights,
-    _theory.minimises,
-    _theory.conditional_expectation,
-    _theory.contracts,
-    _theory.growth_condition,
-    _theory.reaches_v,
-    _theory.noise_vanishes,
-    _theory.other_noise,
-    _theory.exponentially_fast,
-    _theory.oscillates,
-    _recovery.simplest_case,
-    _recovery.coefficients,
-    _recovery.error_variance,
-    _recovery.best_case,
-    _recovery.homoskedastic_covariance,
-    _recovery.gram,
-    _recovery.series_limit,
-    _recovery.inverse_limit,
-    _recovery.not_exact,
-    _recovery.not_in_the_limit,
-    _recovery.late_start,
-    _recovery.instability,
-    _recovery.plotted_density,
-    _recovery.normal_residuals,
-    _empirical.response,
-    _empirical.label,
-    _empirical.regression_two,
-    _empirical.linear_in_variance,
-    _empirical.independent_of_size,
-    _empirical.slows_down,
-    _recovery.protected,
-    _outlook.connectivity,
-    _outlook.sde_noise,
-    _empirical.regression_one,
-    _empirical.print_agrees,
-    _empirical.identical_families,
-)
-# Checks whose evidence contains random graphs, agents or noise; all others are exact and the same for every seed.
-RANDOM: frozenset[Check] = frozenset(
-    {
-        _outlook.contrast,
-        _theory.monotone_suffices,
-        _theory.positive_weights,
-        _theory.minimises,
-        _theory.conditional_expectation,
-        _theory.contracts,
-        _theory.growth_condition,
-        _theory.reaches_v,
-        _theory.noise_vanishes,
-        _theory.other_noise,
-        _theory.oscillates,
-        _recovery.simplest_case,
-        _recovery.normal_residuals,
-        _empirical.response,
-        _empirical.regression_two,
-        _empirical.linear_in_variance,
-        _empirical.independent_of_size,
-        _empirical.slows_down,
-        _recovery.protected,
-        _outlook.sde_noise,
-        _empirical.regression_one,
-        _empirical.identical_families,
-    }
-)
+CLAIMS: Final = _claims()
 
 __all__ = [
-    "CHECKS",
+    "CLAIMS",
     "CUTOFF",
-    "RANDOM",
-    "Check",
     "Claim",
     "Evidence",
     "Finding",
@@ -134,7 +80,7 @@ def audit(evidence: Evidence) -> pd.DataFrame:
         from peerpressure.reproduction import paper_tables
         paper_tables()["audit"]["verdict"].value_counts()["refuted"]
     """
-    return pd.DataFrame([check(evidence).row() for check in CHECKS])
+    return pd.DataFrame([claim.row(claim.check(evidence)) for claim in CLAIMS])
 
 
 def verdicts(evidence: Evidence, seed: int) -> pd.DataFrame:
@@ -145,5 +91,5 @@ def verdicts(evidence: Evidence, seed: int) -> pd.DataFrame:
     audit_seeds
         seed, id (of the claim), verdict: one row per seed and claim whose evidence is random.
     """
-    findings = [check(evidence) for check in CHECKS if check in RANDOM]
-    return pd.DataFrame([{"seed": seed, "id": finding.claim.id, "verdict": finding.verdict} for finding in findings])
+    random = [claim for claim in CLAIMS if claim.random]
+    return pd.DataFrame([{"seed": seed, "id": one.id, "verdict": one.check(evidence).verdict} for one in random])

@@ -23,12 +23,18 @@ from peerpressure.reproduction.claims._evidence import (
     CORRECTED,
     REFUTED,
     UNTESTABLE,
-    Claim,
     Evidence,
     Finding,
     Verdict,
 )
-from peerpressure.reproduction.printed import SWEEP_AGENTS, SWEEP_NOISES, SWEEP_REPLICATIONS, TERMS, PrintedTerm
+from peerpressure.reproduction.printed import (
+    SWEEP_AGENTS,
+    SWEEP_EDGES,
+    SWEEP_NOISES,
+    SWEEP_REPLICATIONS,
+    TERMS,
+    PrintedTerm,
+)
 
 TOO_WIDE = 0.5  # standard error of a power with which 1 and 2 cannot be told apart
 SMALL_CHANGE = 0.2  # of a variance over the printed sizes
@@ -38,7 +44,6 @@ CUTOFF = 3.0  # score above which two numbers differ
 PRINTED_DESIGN = pd.DataFrame(
     [{"agents": n, "noise": s, "noise_variance": s**2} for n in SWEEP_AGENTS for s in SWEEP_NOISES]
 )
-PLACE = {2: "Sec. IV, parameter table", 1: "App. A, parameter table of Eq. (A1)"}
 
 
 def regression_two(e: Evidence) -> Finding:
@@ -53,16 +58,6 @@ def regression_one(e: Evidence) -> Finding:
 
 def _regression(e: Evidence, edges: int) -> Finding:
     """Score the exact expectation of each coefficient against the printed one, with the regressor σ₀ and with σ₀²."""
-    terms = e.printed[edges]
-    claim = Claim(
-        f"regression-ba{edges}",
-        f"⟨σ²⟩ regressed on |V| and the noise has the printed coefficients, {edges} edge{'s' * (edges > 1)} per round.",
-        PLACE[edges],
-        "; ".join(f"{name} {terms[name].estimate:g} ({terms[name].standard_error:g})" for name in TERMS),
-        f"Confirmed if the exact expectations of all coefficients are within {CUTOFF:g} standard errors of the printed "
-        "ones, on σ₀ or on σ₀² (the claim regressor-label judges the label), refuted otherwise; the errors are those "
-        "of both samples.",
-    )
     table = against_print(e.sweeps.regression, e.printed)
     table = table[table["edges"] == edges].set_index(["regressor", "term"])
     decoded, labelled = (table.loc[name] for name in ("noise", "noise_variance"))
@@ -74,7 +69,6 @@ def _regression(e: Evidence, edges: int) -> Finding:
     scores, drawn = (", ".join(f"{z:.1f}" for z in decoded[name]) for name in ("expected_z", "z"))
     joint = joint_test(e.sweeps.two if edges == 2 else e.sweeps.one, e.printed[edges])
     return Finding(
-        claim,
         f"on σ₀: {words}, z = {drawn}; on σ₀² the slope is {labelled.loc['noise', 'measured']:.4f}; all three exact "
         f"coefficients against the print: χ²(3) = {joint.statistic:.1f}, p = {joint.p:.2g}{_scaling(e)}",
         verdict,
@@ -97,15 +91,6 @@ def _scaling(e: Evidence) -> str:
 
 def label(e: Evidence) -> Finding:
     """Compare the ratio of the printed standard errors with the ratio that each regressor implies."""
-    claim = Claim(
-        "regressor-label",
-        "The regressor of both printed tables is σ₀², with σ₀ from 5.5 to 10.",
-        "Sec. IV and App. A, parameter tables and Table I",
-        "“⟨σ²⟩ ~ β₀ + β₁|V| + β₂σ₀² + ε”; “We chose σ₀ from the range [5.5, 10] with a sample interval of 0.5”",
-        "Confirmed if the ratio of the printed standard errors of intercept and slope agrees within its rounding with "
-        f"that of a regression on σ₀², corrected if with that on σ₀ and the other reading, in which σ₀² itself ran "
-        f"from 5.5 to 10, is excluded by more than {CUTOFF:g} standard errors; refuted otherwise.",
-    )
     # The printed design, whatever part of it a sweep has.
     expected = {name: error_ratio(PRINTED_DESIGN, name) for name in ("noise_variance", "noise")}
     ratios, tolerance = zip(*(_printed_ratio(terms) for terms in e.printed.values()), strict=True)
@@ -122,7 +107,6 @@ def label(e: Evidence) -> Finding:
     verdict: Verdict = CONFIRMED if fits["noise_variance"] else CORRECTED if decoded else REFUTED
     words = " and ".join(f"{ratio:.2f}" for ratio in ratios)
     return Finding(
-        claim,
         f"printed error of intercept over that of slope: {words}; σ₀ would give {expected['noise']:.2f}, σ₀² "
         f"{expected['noise_variance']:.1f}; with σ₀² from 5.5 to 10 some coefficient differs by {rival:.1f} standard "
         "errors or more from the printed tables",
@@ -138,17 +122,6 @@ def label(e: Evidence) -> Finding:
 
 def response(e: Evidence) -> Finding:
     """Compare the printed slope with those of the two variances that the wording allows."""
-    claim = Claim(
-        "response",
-        "σ² is the variance of the distribution of mean residuals, and ⟨σ²⟩ its mean.",
-        "Sec. IV, below Fig. 5",
-        "“the variance of the residual distribution, which we denote σ². This distribution is illustrated in Fig. 5 "
-        "(right).” “For each pair (|V|, σ₀) we ran 20 replications with different starting condition and measured the "
-        "mean residual variance ⟨σ²⟩.”",
-        f"Ambiguous if of the two readings only one, the variance of the mean residual vector or the mean of the "
-        f"variances, has an expected slope within {CUTOFF:g} standard errors of the printed one; confirmed if both "
-        "have; refuted if none has.",
-    )
     value, error = printed_estimate(e.printed[2]["noise"])
     scores = {}
     # The two readings differ by a factor equal to the printed number of replications, which is far above any error.
@@ -163,7 +136,6 @@ def response(e: Evidence) -> Finding:
     verdict: Verdict = CONFIRMED if all(near) else AMBIGUOUS if any(near) else REFUTED
     readings = ("the mean of the variances", "the variance over vertices of the mean residual vector")
     return Finding(
-        claim,
         f"slope on σ₀ {of_one:.3g} for the mean of variances, {of_mean:.3g} for the variance of means; printed "
         f"{value:g}{_scaling(e)}",
         verdict,
@@ -188,26 +160,17 @@ def _printed_ratio(terms: Mapping[str, PrintedTerm]) -> tuple[float, float]:
 
 def print_agrees(e: Evidence) -> Finding:
     """Recompute each printed p-value and interval from the printed estimate and t, for one response per cell."""
-    claim = Claim(
-        "print-agrees",
-        "Estimates, t-statistics, p-values and intervals of the printed tables are consistent with one another.",
-        "Sec. IV and App. A, parameter tables and Table I",
-        "both parameter tables, and the intervals of Table I",
-        "Confirmed if every printed p-value and interval follows from the printed estimate and t within the rounding; "
-        "refuted otherwise.",
-    )
     from scipy import stats
 
     # 77 for the paper's 80 cells; with one response per replication there would be 1597.
     freedom = len(PRINTED_DESIGN) - len(TERMS)
     quantile = float(stats.t.ppf(0.975, freedom))
-    terms = [e.printed[edges][name] for edges in PLACE for name in TERMS]
+    terms = [e.printed[edges][name] for edges in SWEEP_EDGES for name in TERMS]
     p_off = [_p_value_off(term, freedom) for term in terms]
     # Terms printed as 0 with error 0 have no digits to compare.
     ends_off = [_interval_off(term, quantile) for term in terms if term.standard_error]
     holds = max(p_off) <= 1 and max(ends_off) <= 1
     return Finding(
-        claim,
         f"p-values within {max(p_off):.2f} and interval ends within {max(ends_off):.2f} of the rounding error",
         CONFIRMED if holds else REFUTED,
         f"With {freedom} degrees of freedom, one response per cell and {freedom + len(TERMS)} cells, the printed "
@@ -245,14 +208,6 @@ def _interval_off(term: PrintedTerm, quantile: float) -> float:
 
 def linear_in_variance(e: Evidence) -> Finding:
     """Fit the power of σ₀ with which the response grows."""
-    claim = Claim(
-        "linear-in-variance",
-        "The residual variance grows linearly with the noise variance.",
-        "Sec. IV, Fig. 6; App. A, Fig. 9",
-        "“the mean residual variance ⟨σ²⟩ grows linearly with noise variance σ₀²”",
-        f"Confirmed if the power of σ₀ fitted to the exact expectations is within {CUTOFF:g} standard errors of the "
-        f"sample of 2, refuted otherwise; a standard error above {TOO_WIDE:g} cannot tell 1 from 2.",
-    )
     cells = pd.concat([sweep.cells for sweep in (e.sweeps.two, e.sweeps.one)], ignore_index=True)
     # Slope 2 in logarithms means proportional to σ₀², without the assumption of an intercept.
     x, y = np.log(cells["noise"]), np.log(cells["mean_residual_variance"])
@@ -261,7 +216,6 @@ def linear_in_variance(e: Evidence) -> Finding:
     exact = np.polyfit(x, np.log(cells["exact"]), 1)[0]
     verdict: Verdict = UNTESTABLE if error > TOO_WIDE else CONFIRMED if abs(exact - 2) < CUTOFF * error else REFUTED
     return Finding(
-        claim,
         f"⟨σ²⟩ ~ σ₀^{power:.2f} ± {error:.2f} sampled, σ₀^{exact:.3f} exact over the drawn graphs",
         verdict,
         f"The power of σ₀ is expected to differ from 2 by {(exact - 2) / error:+.1f} standard errors, and differs by "
@@ -272,16 +226,6 @@ def linear_in_variance(e: Evidence) -> Finding:
 
 def independent_of_size(e: Evidence) -> Finding:
     """Fit the exact variance by a + b/|V|, the form of a finite-size correction."""
-    claim = Claim(
-        "independent-of-size",
-        "The size of the graph has no effect on the residual variance.",
-        "Sec. IV and App. A, parameter tables, Figs. 6 and 9",
-        f"t = {e.printed[2]['agents'].t:g} and {e.printed[1]['agents'].t:g} for |V|; “This suggests that the size of "
-        "the graph has no impact on the residual variance, as expected.”",
-        f"Confirmed if b in the fit a + b/|V| of the exact variance is within {CUTOFF:g} standard errors of 0 in both "
-        f"graph families; corrected if it is not but the fit changes by less than {SMALL_CHANGE:.0%} over the printed "
-        "sizes; refuted otherwise.",
-    )
     fits = {int(edges): _size_fit(table) for edges, table in e.sizes.groupby("edges", sort=False)}
     far = {edges: abs(fit.z) > CUTOFF for edges, fit in fits.items()}
     large = any(far[edges] and abs(fit.change) > SMALL_CHANGE for edges, fit in fits.items())
@@ -293,7 +237,6 @@ def independent_of_size(e: Evidence) -> Finding:
     )
     seen = [f"{fit.change:.1%} for m = {edges} (z = {fit.z:.1f})" for edges, fit in fits.items()]
     return Finding(
-        claim,
         f"fit a + b/|V| of the exact variance in σ₀² for |V| = {low}…{high}, {words}",
         verdict,
         f"Over {int(e.sizes['graphs'].sum()):,} graphs, the line fitted in 1/|V| is higher at {low} agents than at "
@@ -305,16 +248,6 @@ def independent_of_size(e: Evidence) -> Finding:
 
 def identical_families(e: Evidence) -> Finding:
     """Test whether the graph families differ: in the slopes of the sample, and exactly, over many graphs."""
-    claim = Claim(
-        "families-identical",
-        "The coefficients for graphs with one and with two edges per round are statistically identical.",
-        "App. A, Table I",
-        "“the parameters in the two graph classes are statistically identical”, slopes "
-        + " and ".join(_interval(e.printed[edges]["noise"]) for edges in (2, 1)),
-        f"Confirmed if the exact variances of the families differ by at most {CUTOFF:g} standard errors of the draw of "
-        f"graphs; corrected if by more, while slopes from samples of this size are expected to differ by at most "
-        f"{CUTOFF:g} standard errors; refuted otherwise.",
-    )
     table = differences(e.sweeps.regression).query("term == 'noise'").set_index(["source", "regressor"])
     sampled, exact = table.loc[("measured", "noise")], table.loc[("exact", "noise")]
     (one, error_one), (two, error_two) = (_mean_size(e.sizes[e.sizes["edges"] == edges]) for edges in (1, 2))
@@ -324,7 +257,6 @@ def identical_families(e: Evidence) -> Finding:
     expected = float(exact["difference"] / sampled["standard_error"])
     verdict: Verdict = CONFIRMED if abs(z) <= CUTOFF else REFUTED if abs(expected) > CUTOFF else CORRECTED
     return Finding(
-        claim,
         f"slopes on σ₀ differ by {sampled['difference']:.3f} ± {sampled['standard_error']:.3f} in the sample (z = "
         f"{sampled['z']:.1f}); exact variances {one:.4f} ± {error_one:.4f} and {two:.4f} ± {error_two:.4f} σ₀²",
         verdict,
@@ -333,10 +265,6 @@ def identical_families(e: Evidence) -> Finding:
         f"difference is expected to be {expected:.1f} standard errors.",
         f"Indistinguishable in samples of this size, not identical: {one:.3f} σ₀² and {two:.3f} σ₀².",
     )
-
-
-def _interval(term: PrintedTerm) -> str:
-    return f"{term.estimate:g} ({term.low:g}, {term.high:g})"
 
 
 class _SizeFit(NamedTuple):
@@ -370,16 +298,6 @@ def _mean_size(table: pd.DataFrame) -> tuple[float, float]:
 
 def slows_down(e: Evidence) -> Finding:
     """Compare exponents and hitting times of the smallest and the largest noise."""
-    claim = Claim(
-        "noise-slows",
-        "Larger noise slows convergence slightly.",
-        "Sec. IV, Fig. 8",
-        "“the rate of convergence is affected (slightly) by σ₀²”; “dynamics generated by larger σ₀² converge more "
-        "slowly”",
-        f"Confirmed if the standard deviation of the mode, which grows with σ₀, has an exponent smaller by more than "
-        f"{OTHER_RATE:g} than the bias, which does not; corrected if only the constant of the distance grows, by more "
-        f"than {LARGER_CONSTANT:.0%}; refuted otherwise.",
-    )
     # The distance to v is what the paper's figure shows.
     fits = e.noise.exponents.query("quantity == 'weighted_distance'").sort_values("noise")
     exact, sampled = (fits[fits["source"] == source] for source in ("exact", "sampled"))
@@ -394,7 +312,6 @@ def slows_down(e: Evidence) -> Finding:
     last = f"{_steps(times.iloc[-1])} at {large['noise']:g}"
     near = float(e.noise.hitting_times["distance"].iloc[0])
     return Finding(
-        claim,
         f"weighted RMS distance to v ~ {small['constant']:.3g}·t^−{small['exponent']:.4f} for σ₀ = {small['noise']:g} "
         f"and {large['constant']:.3g}·t^−{large['exponent']:.4f} for σ₀ = {large['noise']:g}; sampled "
         f"{sampled.iloc[-1]['exponent']:.3f} ± {sampled.iloc[-1]['standard_error']:.3f}",

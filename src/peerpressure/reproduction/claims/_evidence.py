@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import pandas as pd
@@ -82,7 +82,8 @@ NO_CORRECTION = "–"  # in the table, where an empty cell would be a missing va
 class Claim:
     """A claim of the paper in plain words, its place, the printed text or numbers, and the rule of its verdict.
 
-    Places are the paper's own numbers of sections, equations, figures and tables.
+    Places are the paper's own numbers of sections, equations, figures and tables. ``check`` returns the verdict, which
+    depends on random draws if ``random``.
     """
 
     id: str
@@ -90,27 +91,29 @@ class Claim:
     where: str
     printed: str
     rule: str
+    check: Callable[[Evidence], Finding]
+    random: bool = False
+
+    def row(self, finding: Finding) -> dict[str, Any]:
+        """Return the claim with what was found of it as a row of the table."""
+        texts = {name: getattr(self, name) for name in ("id", "claim", "where", "printed", "rule")}
+        # Only what is corrected has a correction; other evidence may have turned the verdict.
+        correction = finding.correction if finding.verdict == CORRECTED else NO_CORRECTION
+        found = {"found": finding.found, "verdict": finding.verdict, "correction": correction, "why": finding.why}
+        return texts | found
 
 
 @final
 @dataclass(frozen=True)
 class Finding:
-    """A claim with the numbers found, the verdict that follows from them, and the reason in one sentence.
+    """The numbers found for a claim, the verdict that follows from them, and the reason in one sentence.
 
     Confirmed: the claim holds as printed. Corrected: it holds with another number, label or condition, which
     ``correction`` gives in one line. Ambiguous: the wording allows several readings, of which one reproduces the print.
     Refuted: the contrary holds. Cannot be tested: the evidence is insufficient.
     """
 
-    claim: Claim
     found: str
     verdict: Verdict
     why: str
     correction: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """Return the finding as a row of the table."""
-        # Only what is corrected has a correction; other evidence may have turned the verdict.
-        correction = self.correction if self.verdict == CORRECTED else NO_CORRECTION
-        finding = {"found": self.found, "verdict": self.verdict, "correction": correction, "why": self.why}
-        return asdict(self.claim) | finding

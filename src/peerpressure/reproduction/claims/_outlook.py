@@ -13,7 +13,6 @@ from peerpressure.reproduction.claims._evidence import (
     CONFIRMED,
     CORRECTED,
     REFUTED,
-    Claim,
     Evidence,
     Finding,
     Verdict,
@@ -33,17 +32,6 @@ AGENTS = 6  # of the networks that are never connected
 
 def contrast(e: Evidence) -> Finding:
     """Follow the privacy budget and the error of the consensus under the paper's white noise."""
-    claim = Claim(
-        "contrast",
-        "That noisy agents reach consensus contrasts with the proof that private consensus is impossible.",
-        "Sec. I, last two paragraphs but one",
-        "“ultimately leading to a proof that any differentially private algorithm cannot achieve network consensus. We "
-        "contrast these prior results by showing that … even with added noise consensus to an average of all hidden "
-        "states is guaranteed.”",
-        f"Confirmed if the budget μ of differential privacy grows more slowly than T^{BOUNDED:g} over the last decade "
-        f"of steps while the error of the consensus falls below {FALLS:g} of itself; corrected if the error falls and "
-        f"the budget grows faster than T^{GROWS:g}; refuted otherwise.",
-    )
     # A public start: with y₀ = x₀ neighbours would repeat the hidden opinions in step 1, and no budget is finite.
     model = replace(e.slow, pressure=Linear.tuned(e.slow.network, e.slow.s), start=np.full(e.slow.n, 0.5))
     spent = [float(np.max(budget(model, steps).mu)) for steps in TIMES]
@@ -57,7 +45,6 @@ def contrast(e: Evidence) -> Finding:
     elif falls and power > GROWS:
         verdict = CORRECTED
     return Finding(
-        claim,
         f"budget μ {spent[-2]:.3g} after {TIMES[-2]:,} steps and {spent[-1]:.3g} after {TIMES[-1]:,}; error of the "
         f"consensus {errors[-2]:.2g} and {errors[-1]:.2g}",
         verdict,
@@ -72,17 +59,6 @@ def contrast(e: Evidence) -> Finding:
 
 def connectivity(e: Evidence) -> Finding:
     """Alternate two matchings of a ring, neither of which is connected, and compare with keeping one of them."""
-    claim = Claim(
-        "connectivity",
-        "The network must be connected for the system to converge to the consensus value.",
-        "Sec. V, second paragraph",
-        "“the connectivity of the network is a necessary condition for convergence of the system to the consensus "
-        "value”",
-        f"Corrected if the distance to v of {AGENTS} agents on a network that is connected at no step, but jointly "
-        "over "
-        f"two steps, falls below {FALLS:g} of itself over the last decade of steps, while components that never meet "
-        "have different values; confirmed if it does not fall; refuted otherwise.",
-    )
     x0, s = np.resize([0.0, 0.0, 1.0, 0.0, 1.0, 1.0], AGENTS), np.linspace(0.5, 1.0, AGENTS)
     first, second = (_matching(shift) for shift in (0, 1))
     model = Model(TemporalNetwork.from_snapshots([first, second], period=2), x0, s, pressure=e.slow.pressure)
@@ -94,7 +70,6 @@ def connectivity(e: Evidence) -> Finding:
     closer = bool(distances[1] < FALLS * distances[0])
     verdict: Verdict = CORRECTED if closer and gap > ROUNDING else REFUTED if closer else CONFIRMED
     return Finding(
-        claim,
         f"largest distance of the expected opinions to v {distances[0]:.2g} at t = {times[0]:,} and "
         f"{distances[1]:.2g} at {times[1]:,}; pairs that never meet others end {gap:.2g} apart",
         verdict,
@@ -115,15 +90,6 @@ def _matching(shift: int) -> Network:
 
 def sde_noise(e: Evidence) -> Finding:
     """Compare the size of the printed noise with that of the discrete model, whose noise is weighted by s."""
-    claim = Claim(
-        "sde-noise",
-        "The discrete dynamic could be replaced by the printed stochastic differential equation.",
-        "Sec. V, equation",
-        "“dy = [S + ρ(t)D]⁻¹[S(x₀ − y) − ρ(t)Ly]dt + [S + ρ(t)D]⁻¹dξ, where ξ is a vector Wiener process”",
-        f"Confirmed if the printed noise of every agent is that of Eq. (3) within {ROUNDING:g} (relative), corrected "
-        "if "
-        "it is once it is multiplied by s, refuted otherwise.",
-    )
     times = np.array(TIMES, dtype=float)
     # The gain carries the noise of the discrete model.
     deviations = e.slow.noise.deviations(e.slow.n)
@@ -134,7 +100,6 @@ def sde_noise(e: Evidence) -> Finding:
     same = bool(np.abs(ratio - 1).max() < ROUNDING)
     verdict: Verdict = CONFIRMED if same else CORRECTED if off < ROUNDING else REFUTED
     return Finding(
-        claim,
         f"printed over discrete noise {ratio.min():.3f} to {ratio.max():.3f} over agents; times s it is 1 within "
         f"{max(off, float(np.finfo(np.float64).eps)):.0e}",
         verdict,

@@ -16,7 +16,6 @@ from peerpressure.reproduction.claims._evidence import (
     CORRECTED,
     REFUTED,
     UNTESTABLE,
-    Claim,
     Evidence,
     Finding,
     Verdict,
@@ -46,18 +45,10 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 def coefficients(e: Evidence) -> Finding:
     """Compare the design matrix of the model with the printed coefficients."""
-    claim = Claim(
-        "coefficients",
-        "The weights of both opinions in both outputs are as printed for even and odd T.",
-        f"{WHERE}, Eqs. (9)–(12)",
-        "“If T is even, then” (T/2 + 1)/(T + 1) and (T/2)/(T + 1); “If T is odd, then:” (x₀^1 + x₀^2)/2",
-        f"Confirmed if no coefficient differs by {ROUNDING:g} or more; refuted otherwise.",
-    )
     # Unit vectors as hidden opinions give the columns of all Q_t, (T, 2, 2), from t = 1 on.
     rows = e.pair.law.design.forward(np.eye(2))
     off = max(float(np.abs(Q - closed.coefficients(t)).max()) for t, Q in enumerate(rows, start=1))
     return Finding(
-        claim,
         f"largest difference {off:.1e} for T = 1…{len(rows)}",
         CONFIRMED if off < ROUNDING else REFUTED,
         f"The recursion Q_t = diag(g_t) + C_t Q_(t−1) gives coefficients that differ by at most {off:.1e}.",
@@ -66,15 +57,6 @@ def coefficients(e: Evidence) -> Finding:
 
 def error_variance(e: Evidence) -> Finding:
     """Compare the exact variances of the accumulated errors at even and odd times with the printed ones."""
-    claim = Claim(
-        "error-variance",
-        "The accumulated errors of the two outputs have the printed variances for even and odd T.",
-        f"{WHERE}, Eqs. (13) and (14)",
-        f"“w_T, v_T ~ N(0, √(T/(2(T + 1)²)))” for T even, variances {printed.ODD_VARIANCES} for T odd (with “w_T” "
-        "twice), for σ₀ = 1",
-        f"Confirmed if exact and printed variances agree within {ROUNDING:g} (relative) up to T = {STEPS}, corrected "
-        "if the exact ones are T/(T + 1)², refuted otherwise.",
-    )
     times = range(1, STEPS + 1)
     exact = moments(e.pair.model, STEPS, times=list(times)).variance / e.pair.noise_variance
     stated = np.array([closed.printed_error_variance(t) for t in times])
@@ -86,10 +68,10 @@ def error_variance(e: Evidence) -> Finding:
         for t in (STEPS - 1, STEPS)
     )
     if _same(exact, stated):
-        return Finding(claim, text, CONFIRMED, f"Exact and printed variances agree at T = 1…{STEPS}.")
+        return Finding(text, CONFIRMED, f"Exact and printed variances agree at T = 1…{STEPS}.")
     if not _same(exact, true):
         why = f"At T = {STEPS} the exact variance is {exact[-1, 0]:.4f}, neither the printed value nor T/(T + 1)²."
-        return Finding(claim, text, REFUTED, why)
+        return Finding(text, REFUTED, why)
     first, second = stated[STEPS - 2]
     # ⌈T/2⌉ + ⌊T/2⌋ = T, for even T as well as for odd T.
     why = (
@@ -97,19 +79,11 @@ def error_variance(e: Evidence) -> Finding:
         f"({first:.4f} + {second:.4f} = {first + second:.4f} at T = {STEPS - 1}): the noise of both agents reaches "
         "each of them."
     )
-    return Finding(claim, text, CORRECTED, why, "Var(w_T) = Var(v_T) = σ₀²T/(T + 1)² for even and odd T.")
+    return Finding(text, CORRECTED, why, "Var(w_T) = Var(v_T) = σ₀²T/(T + 1)² for even and odd T.")
 
 
 def gram(e: Evidence) -> Finding:
     """Compare the normal matrix with the printed sums."""
-    claim = Claim(
-        "gram-entries",
-        "QQᵀ has entries T/2 ± a series that runs to T.",
-        f"{WHERE}, below Eq. (15)",
-        "QQᵀ with entries T/2 ± Σ_{t=1}^T 2/(2 + 4t)²",
-        f"Confirmed if all entries agree with the printed ones within {ROUNDING:g} (relative), corrected if they do "
-        "with the series up to ⌊T/2⌋, refuted otherwise.",
-    )
     T, H = e.pair.law.steps, e.pair.law.H
     c, stated, true = _series(H), _series(closed.printed_gram(T)), closed.series(T)
     verdict: Verdict = REFUTED
@@ -118,7 +92,6 @@ def gram(e: Evidence) -> Finding:
     elif _same(H, closed.gram(T)):
         verdict = CORRECTED
     return Finding(
-        claim,
         f"series {c:.9f} at T = {T}, printed {stated:.9f}",
         verdict,
         f"Only even times contribute to the series, which runs to ⌊T/2⌋ and is {true:.6f}, not {stated:.6f}; the limit "
@@ -131,16 +104,12 @@ def gram(e: Evidence) -> Finding:
 
 def series_limit(e: Evidence) -> Finding:
     """Compare the remainder of the series after many steps with bounds on its tail."""
-    rule = f"Confirmed if the remainder after {LONG:,} steps lies within bounds on the tail; refuted otherwise."
-    words, where = "The series tends to the printed limit.", f"{WHERE}, above Eq. (16)"
-    claim = Claim("series-limit", words, where, printed.SERIES_LIMIT, rule)
     # Only even times contribute a term.
     K = LONG // 2
     left = closed.SERIES_LIMIT - _series(_normal_matrix(e.pair.model, LONG))
     # Terms ½/(2k + 1)² lie between ¼(1/(2k + 1) − 1/(2k + 3)) and ¼(1/(2k − 1) − 1/(2k + 1)), which telescope.
     low, high = 1 / (4 * (2 * K + 3)), 1 / (4 * (2 * K + 1))
     return Finding(
-        claim,
         f"remainder {left:.6e} after T = {LONG:,}, the tail lies in ({low:.6e}, {high:.6e})",
         CONFIRMED if low <= left <= high else REFUTED,
         f"(π² − 8)/16 = {closed.SERIES_LIMIT:.9f} exceeds the partial sum by {left:.3e}, and the remaining terms add "
@@ -150,17 +119,11 @@ def series_limit(e: Evidence) -> Finding:
 
 def inverse_limit(e: Evidence) -> Finding:
     """Follow the inverse normal matrix towards its printed limit."""
-    words = "(QQᵀ)⁻¹ tends to the printed, singular matrix."
     limit = closed.gram_inverse_limit()
     off = [float(np.abs(np.linalg.inv(_normal_matrix(e.pair.model, T)) - limit).max()) for T in (LONG // 10, LONG)]
     # The difference decays like 1/T: close at the end, and falling about tenfold over a decade.
     holds = off[1] < RTOL * limit[0, 0] and off[1] < SHRINKS * off[0]
-    rule = (
-        f"Confirmed if the largest difference at T = {LONG:,} is below {RTOL:g} of the diagonal and below {SHRINKS:g} "
-        f"of that at T = {LONG // 10:,}; refuted otherwise."
-    )
     return Finding(
-        Claim("inverse-limit", words, f"{WHERE}, Eq. (16)", printed.INVERSE_LIMIT, rule),
         f"largest difference {off[0]:.2e} at T = {LONG // 10:,} and {off[1]:.2e} at T = {LONG:,}",
         CONFIRMED if holds else REFUTED,
         f"The largest difference from entries of {limit[0, 0]:.4f} falls {off[0] / off[1]:.3g}-fold as T grows "
@@ -170,20 +133,11 @@ def inverse_limit(e: Evidence) -> Finding:
 
 def homoskedastic_covariance(e: Evidence) -> Finding:
     """Compute the covariance of the estimate from outputs with independent errors of one variance."""
-    claim = Claim(
-        "homoskedastic-covariance",
-        "If the errors are homoskedastic, the estimate has covariance Σ = σ̂²(QQᵀ)⁻¹.",
-        f"{WHERE}, Eq. (15)",
-        "“In the homoskedastic case we know that the distribution on the hidden state x₀ is given by: x̂₀ ~ N(x₀, Σ), "
-        "where: Σ = σ̂(QQᵀ)⁻¹”",
-        f"Confirmed if H⁻¹(QQᵀ)H⁻¹ equals (QQᵀ)⁻¹ within {ROUNDING:g} (relative); refuted otherwise.",
-    )
     inverse = e.pair.law.solution.inverse
     # The covariance of H⁻¹Qe for Cov(e) = I.
     covariance = inverse @ e.pair.law.H @ inverse
     off = float(np.abs(covariance - inverse).max() / np.abs(inverse).max())
     return Finding(
-        claim,
         f"relative difference {off:.1e} at T = {e.pair.law.steps}",
         CONFIRMED if off < ROUNDING else REFUTED,
         f"The formula is that of ordinary least squares, with the printed σ̂ read as the error variance; both sides "
@@ -193,22 +147,12 @@ def homoskedastic_covariance(e: Evidence) -> Finding:
 
 def best_case(e: Evidence) -> Finding:
     """Compare the exact variance with that of the homoskedastic assumption, for the fitted and for the true scale."""
-    claim = Claim(
-        "best-case",
-        "The homoskedastic assumption gives a best case for the error of the estimate.",
-        f"{WHERE}, above Eq. (15)",
-        "“However, we can use a homoskedastic assumption to construct a best case error model for the estimate of x₀”",
-        "Confirmed if the exact variance of the estimate is at least σ̂²(QQᵀ)⁻¹ for both readings of σ̂, the scale "
-        "fitted to the residuals (its expectation) and σ₀, which Eq. (16) and Fig. 4 use; corrected if for the fitted "
-        "one only; refuted otherwise.",
-    )
     exact, assumed = float(e.pair.law.covariance[0, 0]), float(e.pair.homoskedastic[0, 0])
     fitted = float(expected_error_variance(e) * e.pair.law.solution.inverse[0, 0])
     # Exact against exact: sampling noise does not enter the verdict.
     of_fitted, of_true = (exact >= value * (1 - ROUNDING) for value in (fitted, assumed))
     verdict: Verdict = CONFIRMED if of_fitted and of_true else CORRECTED if of_fitted else REFUTED
     return Finding(
-        claim,
         f"exact variance {exact:.4f}; the expected fitted σ̂²(QQᵀ)⁻¹ gives {fitted:.4f}, σ₀²(QQᵀ)⁻¹ gives "
         f"{assumed:.4f}, at T = {e.pair.law.steps}",
         verdict,
@@ -233,14 +177,6 @@ def expected_error_variance(e: Evidence) -> float:
 
 def plotted_density(e: Evidence) -> Finding:
     """Compare the plotted normal density with the exact law of the estimates."""
-    claim = Claim(
-        "plotted-density",
-        "The estimates after 100 steps follow the normal density with the limiting Σ.",
-        "Sec. IV, Fig. 4",
-        "“a density plot of a normal distribution with mean μ = ⟨1, 2⟩ … and Σ constructed from Eq. (16)”",
-        f"Confirmed if the exact variance is within {RTOL:.0%} of the plotted one; corrected if only the direction is "
-        f"right (exact correlation below {ALONG_A_LINE:g}); refuted otherwise.",
-    )
     plotted = e.pair.noise_variance * float(closed.gram_inverse_limit()[0, 0])
     covariance = e.pair.law.covariance
     exact, correlation = float(covariance[0, 0]), float(covariance[0, 1] / covariance[0, 0])
@@ -250,7 +186,6 @@ def plotted_density(e: Evidence) -> Finding:
     if abs(exact / plotted - 1) < RTOL:
         verdict = CONFIRMED
     return Finding(
-        claim,
         f"variance {exact:.4f} exactly and {sampled:.2f} ± {error:.2f} sampled, plotted {plotted:.4f}; correlation "
         f"{correlation:.4f} exactly, plotted −1",
         verdict,
@@ -266,15 +201,6 @@ def plotted_density(e: Evidence) -> Finding:
 def instability(e: Evidence) -> Finding:
     """Compare an early with a late start of the observation, and rounding with noise."""
     steps = e.pair.law.steps
-    claim = Claim(
-        "instability",
-        "As rows of the design become alike, numerical instability makes estimation harder.",
-        f"{WHERE}, last sentence",
-        "“numerical instability will make estimation of x₀ more difficult”",
-        f"Confirmed if rounding is at least {VISIBLE:.0%} of the error due to noise; corrected if not, but {steps} "
-        f"samples from t = {LATE_START} on have more than {HARDER:g} times the variance of the first {steps}; refuted "
-        "otherwise.",
-    )
     late = ols_law(e.pair.model, LATE_START + steps - 1, LATE_START)
     first, later = float(e.pair.law.covariance[0, 0]), float(late.covariance[0, 0])
     condition = float(np.linalg.cond(late.H))
@@ -283,7 +209,6 @@ def instability(e: Evidence) -> Finding:
     noise = float(np.sqrt(later))
     verdict: Verdict = CONFIRMED if rounding > VISIBLE * noise else CORRECTED if later > HARDER * first else REFUTED
     return Finding(
-        claim,
         f"variance of the regression {first:.3g} for t = 1…{steps} and {later:.3g} for t = {LATE_START}…{late.steps}; "
         f"condition number {condition:.2g}, rounding at most {rounding:.0e}",
         verdict,
@@ -300,18 +225,9 @@ def instability(e: Evidence) -> Finding:
 def late_start(e: Evidence) -> Finding:
     """Compute the covariance of the regression on outputs from a late step on."""
     steps = e.pair.law.steps
-    claim = Claim(
-        "late-start",
-        "The covariance does not vanish either if samples are taken from a later time on.",
-        f"{WHERE}, below Eq. (16)",
-        "“the fact that Σ ≠ 0 is true even if we choose samples starting a time t > 0”",
-        f"Confirmed if the variance of the regression on {steps} samples from t = {LATE_START} on is positive, exactly "
-        "and under the homoskedastic assumption; refuted otherwise.",
-    )
     late = ols_law(e.pair.model, LATE_START + steps - 1, LATE_START)
     exact, assumed = float(late.covariance[0, 0]), float(e.pair.noise_variance * late.solution.inverse[0, 0])
     return Finding(
-        claim,
         f"variance {exact:.3g} exactly and {assumed:.3g} under the homoskedastic assumption, for t = {LATE_START}…"
         f"{late.steps}",
         CONFIRMED if min(exact, assumed) > ROUNDING else REFUTED,
@@ -355,17 +271,9 @@ HEAVY_TAILS = 1.0  # excess kurtosis; that of a logistic law, which is called cl
 
 def not_exact(e: Evidence) -> Finding:
     """Take the smallest error variance that any unbiased observer of two agents has after finitely many steps."""
-    claim = Claim(
-        "not-exact",
-        "After finitely many steps hidden opinions cannot be recovered exactly.",
-        "Abstract; Sec. V",
-        "“the hidden state cannot be exactly recovered even when model dynamics and outputs are known”",
-        "Confirmed if the best error variance is positive after the longest observation; refuted otherwise.",
-    )
     best, last = _best_of_two(e)
     variance = float(best.loc[last, "variance"])
     return Finding(
-        claim,
         f"variance of the best estimate {variance:.3g} σ₀² after {last:,} steps",
         CONFIRMED if variance > 0 else REFUTED,
         f"The information in {last:,} steps is finite, so no unbiased estimate has a variance below "
@@ -377,16 +285,6 @@ def not_exact(e: Evidence) -> Finding:
 
 def not_in_the_limit(e: Evidence) -> Finding:
     """Follow the error variance of the best observer of two agents over the last decade of steps."""
-    claim = Claim(
-        "not-recoverable",
-        "As T → ∞ the uncertainty about hidden opinions remains.",
-        "Sec. III, below Eq. (16)",
-        "“ensures that the distribution on x₀ does not collapse to a point mass. Thus the initial data cannot be "
-        "perfectly "
-        "recovered.”",
-        f"Refuted if the best error variance falls faster than T^{VANISHES:g} over the last decade of steps, confirmed "
-        f"if more slowly than T^{PERSISTS:g}.",
-    )
     best, last = _best_of_two(e)
     ols = e.observers.query("network == 'two_agents' and observer == 'ols'").set_index("steps")["variance"]
     # The last decade: earlier steps are affected by the start.
@@ -395,7 +293,6 @@ def not_in_the_limit(e: Evidence) -> Finding:
     verdict: Verdict = REFUTED if exponent < VANISHES else CONFIRMED if exponent > PERSISTS else UNTESTABLE
     sampled, error = best.loc[last, "sampled"], best.loc[last, "standard_error"]
     return Finding(
-        claim,
         f"variance of the best estimate {best.loc[first, 'variance']:.3g} σ₀² after {first:,} steps and "
         f"{best.loc[last, 'variance']:.3g} σ₀² after {last:,} (sampled {sampled:.3g} ± {error:.1g}); regression "
         f"{ols[last]:.3g} σ₀²",
@@ -415,21 +312,11 @@ def _best_of_two(e: Evidence) -> tuple[pd.DataFrame, int]:
 
 def simplest_case(e: Evidence) -> Finding:
     """Compare the error variances on two agents and on a larger graph after the printed number of steps."""
-    claim = Claim(
-        "simplest-case",
-        "Two agents are the case in which hidden opinions are easiest to estimate.",
-        "Sec. III, first paragraph",
-        "“(in some sense) a worse case scenario since it presents the simplest conditions under which to estimate the "
-        "hidden state”",
-        f"Confirmed if the regression's variance after {printed.STEPS} steps is at most {1 + MARGIN:g} times that on "
-        "the larger graph; refuted otherwise.",
-    )
     at = e.observers[e.observers["steps"] == printed.STEPS].set_index(["network", "observer"])["variance"]
     (ols_two, best_two), (ols_many, best_many) = (
         (at[network, "ols"], at[network, "innovations"]) for network in ("two_agents", "scale_free")
     )
     return Finding(
-        claim,
         f"regression {ols_two:.3g} σ₀² on two agents and {ols_many:.3g} σ₀² on the scale-free graph; best observer "
         f"{best_two:.3g} and {best_many:.3g} σ₀²",
         # Judged by the printed regression, the observer that the claim is about.
@@ -444,14 +331,6 @@ def protected(e: Evidence) -> Finding:
 
     The prior is Gaussian, with mean and variance of the uniform law of the hidden opinions.
     """
-    claim = Claim(
-        "protected",
-        "A single time series does not give hidden opinions away: they are protected statistically.",
-        "Sec. IV, last paragraph",
-        "“if this is used as a consensus mechanism, the hidden state of the agents will be protected statistically”",
-        f"Refuted if an observer of all agents reduces the variance below {REVEALED:g} of the prior; confirmed if it "
-        f"falls more slowly than T^{PERSISTS:g}.",
-    )
     table = e.protection.set_index("steps")["ratio"]
     first, last = int(table.index.min()), int(table.index.max())
     exponent = _slope(first, table[first], last, table[last])
@@ -462,7 +341,6 @@ def protected(e: Evidence) -> Finding:
     # In contrast to those who are observed.
     others = "are protected: they " if verdict == REFUTED else ""
     return Finding(
-        claim,
         "posterior/prior variance "
         + ", ".join(f"{ratio:.3g} after {steps:,} steps" for steps, ratio in table.items())
         + ", for a Gaussian prior with mean and variance of the uniform law",
@@ -475,16 +353,6 @@ def protected(e: Evidence) -> Finding:
 
 def normal_residuals(e: Evidence) -> Finding:
     """Test the mean residuals for normality, before and after whitening by their exact covariance."""
-    claim = Claim(
-        "normal-residuals",
-        "The mean residuals of the agents tend toward a normal law.",
-        "Sec. IV, Figs. 5 and 7; App. A, Fig. 10",
-        "“the structures of the distributions are largely similar to each other (unimodal and tending toward "
-        "normality)”",
-        f"Refuted if a test of normality on independent (whitened) scores has p < {ALPHA:g}; corrected if the exact "
-        f"mixture over agents has an excess kurtosis above {HEAVY_TAILS:g} and is thus far from normal; confirmed "
-        f"otherwise; at least {LEAST_SAMPLE} agents are needed.",
-    )
     table = e.residuals.tables()["residual_normality"].set_index("sample")
     raw, white = table.loc["mean_vector"], table.loc["whitened"]
     # Only whitened scores are independent, so only their p-values are valid. The kurtosis is that of the exact
@@ -494,7 +362,6 @@ def normal_residuals(e: Evidence) -> Finding:
     if white["size"] < LEAST_SAMPLE:
         verdict = UNTESTABLE
     return Finding(
-        claim,
         f"std {raw['std']:.4f}, exact {raw['exact_std']:.4f}; Shapiro p = {raw['shapiro_p']:.2g}, Anderson–Darling p = "
         f"{raw['anderson_p']:.2g}; whitened {white['shapiro_p']:.2g} and {white['anderson_p']:.2g}",
         verdict,

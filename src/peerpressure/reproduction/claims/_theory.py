@@ -17,7 +17,6 @@ from peerpressure.reproduction.claims._evidence import (
     CORRECTED,
     REFUTED,
     UNTESTABLE,
-    Claim,
     Evidence,
     Finding,
     Verdict,
@@ -55,24 +54,11 @@ EPSILON = float(np.finfo(np.float64).eps)
 def monotone_suffices(e: Evidence) -> Finding:
     """Let the pressure increase to a bound instead of infinity, and measure the distance of expected opinions to v."""
     bounded = Formula("2*t/(1 + t)")
-    claim = Claim(
-        "monotone",
-        "A connected network and monotonic peer pressure that does not grow too fast guarantee consensus.",
-        "Sec. I; Sec. II, below Eq. (5)",
-        "“as long as underlying communications network is connected and the peer-pressure is monotonic but does not "
-        "increase too quickly (as given in [G21]), then even with added noise consensus to an average of all hidden "
-        "states is guaranteed”",
-        f"Corrected if the largest distance of the expected opinions to v under {bounded.formula_text}, which is "
-        f"monotonic and bounded, stays above {STAYS:g} of itself over the last decade of steps, while it falls below "
-        f"{FALLS:g} under "
-        f"{_rho(e.slow)}; confirmed if both fall; refuted otherwise.",
-    )
     times = [e.steps // 10, e.steps]
     to_bound, to_infinity = (_distances(e.slow, pressure, tuple(times)) for pressure in (bounded, e.slow.pressure))
     kept, falls = to_bound[1] / to_bound[0] > STAYS, to_infinity[1] / to_infinity[0] < FALLS
     verdict: Verdict = CORRECTED if kept and falls else CONFIRMED if falls else REFUTED
     return Finding(
-        claim,
         f"largest distance of the expected opinions to v {to_bound[0]:.3g} at t = {times[0]:,} and "
         f"{to_bound[1]:.3g} at {times[1]:,} "
         f"under ρ_t = {bounded.formula_text}, {to_infinity[0]:.3g} and {to_infinity[1]:.3g} under {_rho(e.slow)}",
@@ -88,14 +74,6 @@ def monotone_suffices(e: Evidence) -> Finding:
 
 def positive_weights(e: Evidence) -> Finding:
     """Take weights of both signs: the printed denominator on two agents, and the signed model on triangles."""
-    claim = Claim(
-        "positive-weights",
-        "Edge weights may be any real numbers.",
-        "Sec. II, first paragraph",
-        "“Assume a symmetric edge weight function w: E → ℝ”",
-        "Corrected if the denominator of Eq. (2) vanishes at some step for a negative weight, while it is positive for "
-        "all weights of the larger graph; confirmed if it never vanishes; refuted otherwise.",
-    )
     # Two agents with s = 1 and w = −1: the denominator s + ρ_t w.
     denominators = 1 - np.array([e.slow.pressure(t) for t in TIMES])
     least = float((e.slow.s + e.slow.pressure(1) * e.slow.network.degrees).min())
@@ -103,7 +81,6 @@ def positive_weights(e: Evidence) -> Finding:
     verdict: Verdict = CONFIRMED if not vanishes else CORRECTED if least > 0 else REFUTED
     balanced, unbalanced = (_signed_triangle(e.slow.pressure, e.steps, signs) for signs in ((1, -1, -1), (1, 1, -1)))
     return Finding(
-        claim,
         f"s + ρ_t w = {', '.join(f'{value:g}' for value in denominators)} at t = {_listed(TIMES)} for two agents with "
         f"s = 1 and w = −1; at least {least:.3g} on the larger graph",
         verdict,
@@ -135,18 +112,9 @@ def _signed_triangle(pressure: Schedule, steps: int, signs: tuple[int, ...]) -> 
 
 def minimises(e: Evidence) -> Finding:
     """Evaluate the derivatives of the Hamiltonian at the updated opinions of a random state."""
-    claim = Claim(
-        "minimises",
-        "The update minimises every agent's Hamiltonian.",
-        "Sec. II, Eqs. (1) and (2)",
-        "“When each agent simultaneously minimizes Eq. (1), the resulting update rule is given by” Eq. (2)",
-        f"Confirmed if the first derivative is below {ROUNDING:g} of its terms and the second positive for every agent "
-        f"at t = {_listed(TIMES)}; refuted otherwise.",
-    )
     slopes, curvatures = zip(*(_derivatives(e.slow, t) for t in TIMES), strict=True)
     slope, curvature = max(slopes), min(curvatures)
     return Finding(
-        claim,
         f"largest first derivative {slope:.1e} of its terms, smallest second derivative {curvature:.3g}",
         CONFIRMED if slope < ROUNDING and curvature > 0 else REFUTED,
         f"The derivative −s(ξ − y) − ρ Σ w (y_j − y) is {slope:.0e} of its terms at the updated opinions, and the "
@@ -169,14 +137,6 @@ def _derivatives(model: Model, t: int) -> tuple[float, float]:
 
 def conditional_expectation(e: Evidence) -> Finding:
     """Compute how much the right side of the printed expectation varies over the noise."""
-    claim = Claim(
-        "expectation",
-        "The expectation of an output is the update of the previous outputs.",
-        "Sec. II, Eq. (4)",
-        "“From this we conclude that E(y_t^i) = (s^i x₀^i + ρ_t Σ w_ij y_(t−1)^j)/(s^i + ρ_t Σ w_ij)”",
-        f"Confirmed if the standard deviation of the right side over the noise is below {ROUNDING:g} at "
-        f"t = {SECOND}, corrected if it is larger while its mean is E(y_t), refuted otherwise.",
-    )
     law = moments(e.slow, SECOND, times=[SECOND - 1, SECOND])
     step = e.slow.update(SECOND)
     off = float(np.abs(step(law.mean[0]) - law.mean[1]).max())
@@ -185,7 +145,6 @@ def conditional_expectation(e: Evidence) -> Finding:
     std = float(np.sqrt(variance.max()))
     verdict: Verdict = CONFIRMED if std < ROUNDING else CORRECTED if off < ROUNDING else REFUTED
     return Finding(
-        claim,
         f"largest standard deviation of the right side {std:.3g} at t = {SECOND}; its mean differs from E(y_t) by "
         f"{max(off, EPSILON):.0e}",
         verdict,
@@ -200,15 +159,6 @@ def conditional_expectation(e: Evidence) -> Finding:
 
 def other_noise(e: Evidence) -> Finding:
     """Compare sampled deviations of the mode under four noise laws with the exact one."""
-    claim = Claim(
-        "other-noise",
-        "Consensus does not need normal noise: any law of mean zero will do.",
-        "Abstract; Sec. II, first paragraph",
-        "“perturbed by random noise drawn from a mean-zero distribution”",
-        f"Confirmed if the sampled deviation of the mode after {NOISE_STEPS} steps is within {MAX_SCORE:g} standard "
-        f"errors of the exact one under every law and the exact one falls below {FALLS:g} of itself over the last "
-        "decade of steps; refuted otherwise.",
-    )
     mode = consensus_mode(e.slow)
     level = float(np.max(e.slow.noise.deviations(e.slow.n)))
     laws = {"normal": Gaussian(level), "Laplace": Laplace(level), "uniform": Uniform(level)}
@@ -224,7 +174,6 @@ def other_noise(e: Evidence) -> Finding:
     holds = worst < MAX_SCORE and exact[2] / exact[1] < FALLS
     words = ", ".join(f"{value:.2f} {name}" for name, value in ratios.items())
     return Finding(
-        claim,
         f"sampled over exact deviation of the mode after {NOISE_STEPS} steps, ± {error:.2f}: {words}",
         CONFIRMED if holds else REFUTED,
         f"Mean and variance of all opinions depend on the noise through its variance alone, and the sampled deviations "
@@ -235,21 +184,12 @@ def other_noise(e: Evidence) -> Finding:
 
 def exponentially_fast(e: Evidence) -> Finding:
     """Compare the growth of the fast schedule per step with that of an exponential."""
-    claim = Claim(
-        "exponentially-fast",
-        "2^√t grows exponentially fast.",
-        "Sec. II, Fig. 3",
-        "“When ρ_t increases too quickly, in this case exponentially fast, convergence is not guaranteed”",
-        f"Confirmed if the growth per step ρ_(t+1)/ρ_t is the same at t = {_listed(GROWTH_TIMES)} within {RTOL:.0%}; "
-        "corrected if it tends to 1 while Σ 1/ρ_t converges; refuted otherwise.",
-    )
     logs = [np.log2(e.fast.pressure(t + 1)) - np.log2(e.fast.pressure(t)) for t in GROWTH_TIMES]
     same = abs(logs[-1] / logs[0] - 1) < RTOL
     converges = not e.fast.pressure.growth.reciprocal_sum_diverges
     verdict: Verdict = CONFIRMED if same else CORRECTED if logs[-1] < logs[0] and converges else REFUTED
     factors = [2.0**log for log in logs]
     return Finding(
-        claim,
         "ρ_(t+1)/ρ_t = " + ", ".join(f"{f:.4f} at t = {t:,}" for f, t in zip(factors, GROWTH_TIMES, strict=True)),
         verdict,
         f"An exponential grows by the same factor in every step; 2^√t grows by {factors[0]:.2f} at t = "
@@ -263,15 +203,6 @@ def exponentially_fast(e: Evidence) -> Finding:
 
 def contracts(e: Evidence) -> Finding:
     """Apply f_t to random states, and compare their distances to the fixed point before and after."""
-    claim = Claim(
-        "contraction",
-        "For fixed ρ_t the update contracts towards y* = (S + ρL)⁻¹Sx₀.",
-        "Sec. II, Eq. (5)",
-        "“when we fix ρ_t, f_t is a contraction with fixed point: y*_t = [S + ρ_t(D − A)]⁻¹Sx₀”, in a norm that is not "
-        "named",
-        f"Confirmed if {TRIES} random states at each of t = {_listed(TIMES)} contract by at most α_t in the max-norm, "
-        f"1 − α_t > {LEAST_CONTRACTION:g} and y* moves by less than {ROUNDING:g}; refuted otherwise.",
-    )
     alpha = contraction(e.slow, list(TIMES))
     # 1 − α_t computed as the smallest gain s/(s + ρd): the difference itself would cancel.
     contracted = min(float(e.slow.update(t).gain.min()) for t in TIMES)
@@ -279,7 +210,6 @@ def contracts(e: Evidence) -> Finding:
     euclidean = float(np.linalg.norm(e.slow.update(TIMES[-1]).coupling.toarray(), 2))
     holds = contracted > LEAST_CONTRACTION and ratio <= alpha.max() * (1 + ROUNDING) and moved < ROUNDING
     return Finding(
-        claim,
         f"largest measured factor {ratio:.6f}, bound α = {alpha.max():.6f} (max-norm); y* moves by {moved:.1e}",
         CONFIRMED if holds else REFUTED,
         f"In the max-norm every step contracts by at least {contracted:.2g}; in the Euclidean norm the factor can be "
@@ -292,20 +222,11 @@ def contracts(e: Evidence) -> Finding:
 
 def reaches_v(e: Evidence) -> Finding:
     """Follow the exact mean of the consensus mode over the last decade of steps."""
-    claim = Claim(
-        "consensus-limit",
-        "Under ρ_t = t the expected opinions all tend to v = Σ s x₀/Σ s.",
-        "Sec. II, Eq. (6)",
-        "“lim E(y_t^i) = … = Σ s^i x₀^i/Σ s^i, for all i”",
-        f"Confirmed if the distance of the mode to v falls below {FALLS:g} of itself over the last decade of steps, "
-        f"refuted if it stays above {STAYS:g}.",
-    )
     (before, _), (after, _) = _mode_errors(e.slow, (e.steps // 10, e.steps))
     # With all hidden opinions at v the bias is 0 throughout.
     share = abs(after / before) if before else 0.0
     exponent = -np.log10(share) if share > 0 else np.inf
     return Finding(
-        claim,
         f"distance of the mode to v {abs(before):.3g} at t = {e.steps // 10:,} and {abs(after):.3g} at {e.steps:,}",
         _falling(share),
         f"The distance falls like t^−{exponent:.3f}, with κ = {e.slow.kappa:.3f}: the limit is v, but convergence is "
@@ -317,16 +238,6 @@ def reaches_v(e: Evidence) -> Finding:
 
 def noise_vanishes(e: Evidence) -> Finding:
     """Follow the exact standard deviation of the mode under the slow and the fast schedule."""
-    claim = Claim(
-        "noise-vanishes",
-        "Outputs converge to v themselves, since the weight g_t of each new noise goes to 0.",
-        "Sec. II, below Eq. (6)",
-        "“since: lim s^i/(s^i + ρ_t Σ w_ij) ε_t^i = 0, we can conclude that that y_t converges not only in expectation "
-        "but in value”",
-        f"Refuted if the deviation of the mode stays above {STAYS:g} of itself over the last decade of steps. If it "
-        f"falls below {FALLS:g}: corrected if it persists (above {STAYS:g}) under a schedule for which g_t → 0 as "
-        "well, confirmed otherwise.",
-    )
     times = (e.steps // 10, e.steps)
     slow, fast = (np.array(_mode_errors(model, times))[:, 1] for model in (e.slow, e.fast))
     gain = float(e.fast.update(e.steps).gain.max())
@@ -335,7 +246,6 @@ def noise_vanishes(e: Evidence) -> Finding:
     if verdict == CONFIRMED and fast[1] / fast[0] > STAYS:
         verdict = CORRECTED
     return Finding(
-        claim,
         f"deviation of the mode {slow[0]:.3g} → {slow[1]:.3g} under {_rho(e.slow)}, {fast[0]:.3g} → {fast[1]:.3g} "
         f"under {_rho(e.fast)}",
         verdict,
@@ -349,15 +259,6 @@ def noise_vanishes(e: Evidence) -> Finding:
 
 def growth_condition(e: Evidence) -> Finding:
     """Compare the contraction under both schedules over the last decade of steps."""
-    claim = Claim(
-        "growth-condition",
-        "Peer pressure may grow like t, whose contraction constants multiply to 0, but not like 2^√t.",
-        "Sec. II, between Eqs. (5) and (6)",
-        "“The function ρ_t = t is generally slow enough to ensure convergence”; “ρ_t = 2^√t, which grows too quickly "
-        "to ensure convergence”",
-        f"Confirmed if −log Π α_t grows by more than {DIVERGES:g} of its earlier value in the last decade of steps for "
-        f"t and by less than {CONVERGES:g} for 2^√t; refuted if by less than {CONVERGES:g} for t.",
-    )
     (slow_first, slow), (fast_first, fast) = (_log_contraction(model, e.steps) for model in (e.slow, e.fast))
     verdict: Verdict = UNTESTABLE
     # The claim fails if the slow product already stalls; a run too short to decide remains untestable.
@@ -366,7 +267,6 @@ def growth_condition(e: Evidence) -> Finding:
     elif slow > DIVERGES * slow_first and fast < CONVERGES * fast_first:
         verdict = CONFIRMED
     return Finding(
-        claim,
         f"log Π α_t falls by {slow_first:.3g} up to t = {e.steps // 10:,} and by {slow:.3g} from there to {e.steps:,} "
         f"under {_rho(e.slow)}, by {fast_first:.3g} and {fast:.2g} under {_rho(e.fast)}",
         verdict,
@@ -378,17 +278,6 @@ def growth_condition(e: Evidence) -> Finding:
 
 def oscillates(e: Evidence) -> Finding:
     """Compare fast runs on a tree, on a tree with a triangle and on a graph with many odd cycles."""
-    claim = Claim(
-        "oscillation",
-        "Where peer pressure grows too fast the system fails to agree and oscillates.",
-        "Sec. II, below Fig. 3",
-        "“Notice that failure to converge is accompanied by system oscillation, which is illustrated by showing that "
-        "the state in vertex 1 oscillates between the maximum and minimum values of all states.”",
-        f"Agents oscillate if agent 1 crosses more than half of a spread above {ROUNDING:g} in the last step; on trees "
-        f"with a triangle, if the change per step keeps more than {FADES:g} of itself from the first to the last time "
-        "(median over graphs). Confirmed if they do on all three graphs, corrected if on the tree only or on it and "
-        "one other, refuted otherwise.",
-    )
     runs = e.runs.set_index("run")
     tree, cycles = runs.loc["fast_tree"], runs.loc["fast_cycles"]
     first, last, left = _transient(e)
@@ -400,7 +289,6 @@ def oscillates(e: Evidence) -> Finding:
     changes = e.transients[e.transients["network"] == "triangle"].groupby("time")["change"]
     faded = ", ".join(f"{part.min():.0e}–{part.max():.0e} at t = {time:,}" for time, part in changes)
     return Finding(
-        claim,
         f"tree: oscillation {tree['oscillation']:.3g}, spread {tree['spread']:.3g}; tree with a triangle: largest "
         f"change per step {faded}; two edges per round: spread {cycles['spread']:.1e}, distance to v "
         f"{cycles['max_distance']:.3g}",
