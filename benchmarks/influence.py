@@ -137,6 +137,14 @@ class Answer(NamedTuple):
     p_value: float
 
 
+class Size(NamedTuple):
+    """The weight that a comparison finds."""
+
+    value: float
+    covered: bool
+    responds: bool
+
+
 def record(n: int, rows: int, kind: str, seed: int) -> tuple[Network, Array]:
     """Return a network and a record of a kind, (rows, n)."""
     network, rng = watts_strogatz(n, 4, 0.2, seed=seed), np.random.default_rng(20_000 + seed)
@@ -146,32 +154,39 @@ def record(n: int, rows: int, kind: str, seed: int) -> tuple[Network, Array]:
 
 
 def answer(n: int, rows: int, kind: str, seed: int) -> Answer:
-    """Return what a comparison says of a record; rivals are fitted only where the placebo, which is fast, speaks."""
+    """Return what a comparison says of a record."""
     network, states = record(n, rows, kind, seed)
+    return answer_of(states, network)
+
+
+def answer_of(states: Array, network: Network) -> Answer:
+    """Return what a comparison says; rivals are fitted only where the placebo, which is fast, speaks."""
     p_value = compare(states, network, ["none"]).p_value_placebo or 1.0
     return Answer("silent" if p_value > SIGNIFICANT else compare(states, network).verdict, p_value)
 
 
-def size(n: int, rows: int, w: float, noise: str, seed: int) -> tuple[float, bool]:
-    """Return the estimate of a weight, and whether its interval holds it."""
+def size(n: int, rows: int, w: float, noise: str, seed: int) -> Size:
+    """Return the estimate of a weight, whether its interval holds it, and whether a response is found."""
     network, rng = watts_strogatz(n, 4, 0.2, seed=seed), np.random.default_rng(40_000 + seed)
     A = network.adjacency.toarray()
     loop = Loop(A / A.sum(axis=1, keepdims=True), A.sum(axis=1), rng.normal(0.5, 0.3, n), rng, rows)
     if noise == "t₂":
         loop = loop._replace(tails=2.0)
-    found = compare(pressed(loop, lambda t: w / (1 - w) / 4), network, ["none", "constant"]).weight
-    return found.value, bool(found.low <= w <= found.high)
+    states = pressed(loop, lambda t: w / (1 - w) / 4)
+    found = compare(states, network, ["none"]).weight
+    return Size(found.value, bool(found.low <= w <= found.high), answer_of(states, network).verdict == "responds")
 
 
 def sizes_of(shapes: Sequence[tuple[int, int]], records: int, settings: Settings) -> list[list[Cell]]:
-    """Return a row for each size of record, weight and noise: the mean estimate and the coverage."""
+    """Return a row for each size of record, weight and noise: the share found, the mean estimate and the coverage."""
     cells = [(n, rows, w, noise) for n, rows in shapes for w in WEIGHTS for noise in NOISES]
     found = spread(size, [(*one, seed) for one in cells for seed in range(records)], settings)
     own = [found[k * records : (k + 1) * records] for k in range(len(cells))]
     return [
-        [*one, records, float(np.mean([value for value, _ in each])), share([held for _, held in each])]
+        [*one, records, share([size.responds for size in each]), float(np.mean([size.value for size in each])),
+         share([size.covered for size in each])]
         for one, each in zip(cells, own, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def measure(settings: Settings) -> Section:
@@ -186,7 +201,7 @@ def measure(settings: Settings) -> Section:
         for caption, kinds in (("Nobody responds", NULLS), ("People respond", TRUTHS))
     ]
     covered = sizes_of(sizes, data_sets, settings)
-    tables.append(Table("Size", ("n", "rows", "w", "noise", "records", "mean w", "cover"), covered))
+    tables.append(Table("Size", ("n", "rows", "w", "noise", "records", "responds", "mean w", "cover"), covered))
     least = min(float(str(row[-1]).split()[0]) for row in covered)
     targets = [
         *_targets(own, quick=settings.quick),
