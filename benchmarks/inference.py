@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from peerpressure import Gaussian, Model, Network, Observation, simulate
 from peerpressure.networks import barabasi_albert, named, watts_strogatz
 from peerpressure.recovery import average_precision, infer_network
-from peerpressure.reproduction._beyond import RIVALS
 
 from .sections import Cell, Section, Table
 from .settings import Settings
@@ -54,6 +53,37 @@ def networks(run: int) -> Mapping[str, Network]:
     }
 
 
+# What others would do with the same outputs y (T, n) and pressures ρ_t (T,): scores of the pairs (i, j), i hears j.
+
+
+def vector_autoregression(y: Matrix, rho: Matrix) -> Matrix:
+    """Return the coefficients of y_t on y_{t−1}, by least squares."""
+    return _regression(y, np.ones_like(rho))
+
+
+def weighted_autoregression(y: Matrix, rho: Matrix) -> Matrix:
+    """Return the same with errors of size 1/ρ_t, which they have once pressure is high."""
+    return _regression(y, rho)
+
+
+def _regression(y: Matrix, weight: Matrix) -> Matrix:
+    design = np.column_stack([y[:-1], np.ones(len(y) - 1)]) * weight[1:, None]
+    return np.asarray(np.linalg.lstsq(design, y[1:] * weight[1:, None])[0][:-1].T)
+
+
+def lagged_correlation(y: Matrix, rho: Matrix) -> Matrix:
+    """Return the correlations of y_{t,i} with y_{t−1,j}."""
+    now, before = ((part - part.mean(axis=0)) / part.std(axis=0) for part in (y[1:], y[:-1]))
+    return np.asarray(now.T @ before / len(now))
+
+
+def partial_correlation(y: Matrix, rho: Matrix) -> Matrix:
+    """Return minus the inverse covariance of simultaneous opinions, scaled to a unit diagonal."""
+    inverse = np.linalg.pinv(np.cov(y.T), rcond=1e-10)
+    scale = np.sqrt(np.abs(np.diag(inverse)))
+    return np.asarray(-inverse / np.outer(scale, scale))
+
+
 def graphical_lasso(y: Matrix, rho: Matrix) -> Matrix:
     """Return minus the sparse inverse covariance of scaled opinions."""
     scaled = (y - y.mean(axis=0)) / y.std(axis=0)
@@ -76,10 +106,10 @@ def _netrd(name: str) -> Score:
 def methods() -> dict[str, Score]:
     """Return what is compared, apart from ``infer_network``."""
     found: dict[str, Score] = {
-        "VAR(1)": RIVALS["var"],
-        "VAR(1), weighted": RIVALS["weighted_var"],
-        "lag-1 correlation": RIVALS["lagged_correlation"],
-        "partial correlation": RIVALS["partial_correlation"],
+        "VAR(1)": vector_autoregression,
+        "VAR(1), weighted": weighted_autoregression,
+        "lag-1 correlation": lagged_correlation,
+        "partial correlation": partial_correlation,
     }
     if find_spec("sklearn"):
         found["graphical lasso"] = graphical_lasso

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import MEASUREMENTS, arguments
 from benchmarks.clock import ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
@@ -30,6 +31,11 @@ def _uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the numba loops in Python: the same lines, without the seconds that their compilation takes."""
     for kernel in ("_serial", "_parallel"):
         monkeypatch.setattr(numba_loop, kernel, numba_loop._steps)
+
+
+def test_every_study_can_be_chosen() -> None:
+    assert arguments(["--only", *MEASUREMENTS]).only == list(MEASUREMENTS)
+    assert arguments([]).only == list(MEASUREMENTS)
 
 
 def _contender(name: str) -> Run:
