@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -793,3 +793,21 @@ def _compared(built: Experiment, estimates: Mapping[int, NetworkEstimate], faile
         confidence[:, i, j],
         failed if not estimates else None,
     )
+
+
+class Panel(NamedTuple):
+    """A panel of the page: its answer, and the sections on which that does not depend, so mistakes in them may stay."""
+
+    answer: Callable[[Experiment, Limits], bytes]
+    independent_of: tuple[str, ...] = ()
+
+
+# By the names under which the page asks for them.
+PANELS: Mapping[str, Panel] = {
+    "recovered": Panel(recovered_answer, ("privacy",)),
+    "observe": Panel(observe_answer, ("privacy",)),
+    "exposure": Panel(exposure_answer, ("privacy",)),
+    "budget": Panel(budget_answer),
+    "bench": Panel(bench_answer),
+    "inference": Panel(inference_answer, ("privacy",)),
+}

@@ -25,15 +25,11 @@ from starlette.staticfiles import StaticFiles
 
 from peerpressure.errors import message
 from peerpressure.explorer.answers import (
+    PANELS,
+    Panel,
     agent_network,
-    bench_answer,
-    budget_answer,
     exact_answer,
-    exposure_answer,
-    inference_answer,
     network_answer,
-    observe_answer,
-    recovered_answer,
     run_answer,
 )
 from peerpressure.explorer.bundle import STATIC, page
@@ -103,28 +99,8 @@ def _check(cache: ModelCache, body: Body) -> Answer:
     return Answer(json_bytes({}), _JSON)
 
 
-def _observe(cache: ModelCache, body: Body) -> Answer:
-    return Answer(observe_answer(cache.build(body, ("privacy",)), cache.limits))
-
-
-def _recovered(cache: ModelCache, body: Body) -> Answer:
-    return Answer(recovered_answer(cache.build(body, ("privacy",)), cache.limits))
-
-
-def _exposure(cache: ModelCache, body: Body) -> Answer:
-    return Answer(exposure_answer(cache.build(body, ("privacy",)), cache.limits))
-
-
-def _budget(cache: ModelCache, body: Body) -> Answer:
-    return Answer(budget_answer(cache.build(body), cache.limits))
-
-
-def _bench(cache: ModelCache, body: Body) -> Answer:
-    return Answer(bench_answer(cache.build(body), cache.limits))
-
-
-def _inference(cache: ModelCache, body: Body) -> Answer:
-    return Answer(inference_answer(cache.build(body, ("privacy",)), cache.limits))
+def _panel(panel: Panel, cache: ModelCache, body: Body) -> Answer:
+    return Answer(panel.answer(cache.build(body, panel.independent_of), cache.limits))
 
 
 def _upload(cache: ModelCache, body: Body) -> Answer:
@@ -176,12 +152,7 @@ API: Mapping[str, ApiRoute] = {
     "exact": ApiRoute(_exact),
     "check": ApiRoute(_check),
     # Each is an answer of its own: one that takes long, or none, does not hold up the others.
-    "recovered": ApiRoute(_recovered),
-    "observe": ApiRoute(_observe),
-    "exposure": ApiRoute(_exposure),
-    "budget": ApiRoute(_budget),
-    "bench": ApiRoute(_bench),
-    "inference": ApiRoute(_inference),
+    **{name: ApiRoute(partial(_panel, panel)) for name, panel in PANELS.items()},
     "upload": ApiRoute(_upload, raw=True),
     "export/toml": ApiRoute(_toml),
     "export/csv": ApiRoute(_csv),

@@ -17,16 +17,11 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.explorer.answers import (
-    bench_answer,
-    budget_answer,
+    PANELS,
     check_one_topic,
     drawn_sizes,
     exact_of,
-    exposure_answer,
-    inference_answer,
     network_answer,
-    observe_answer,
-    recovered_answer,
     run_answer,
 )
 from peerpressure.explorer.bundle import RecordedRun, page
@@ -67,12 +62,7 @@ _UNOBSERVED = "an observer must see all agents in discrete time; pages of scenar
 # What is asked of a scenario by name, in the order of the file; exact moments are recorded for many agents at once.
 ANSWERS: Mapping[str, Callable[[Experiment, Limits], bytes]] = {
     "run": run_answer,
-    "recovered": recovered_answer,
-    "observe": observe_answer,
-    "exposure": exposure_answer,
-    "budget": budget_answer,
-    "bench": bench_answer,
-    "inference": inference_answer,
+    **{name: panel.answer for name, panel in PANELS.items()},
 }
 
 
