@@ -210,7 +210,7 @@ def test_processes_of_the_report_end_with_their_parent(work: str, tmp_path: Path
                 drawings = _drawing._drawn([0.0, 0.0, 1e6], 2)
                 next(drawings)
                 os.kill(os.getpid(), signal.SIGKILL)
-            with _experiments._beside(1, 10, separate_process=True, seeds=1, progress=lambda stage: None):
+            with _experiments._beside(1, separate_process=True, seeds=1, progress=lambda stage: None):
                 os.kill(os.getpid(), signal.SIGKILL)
     """
     (tmp_path / "program.py").write_text(program)
