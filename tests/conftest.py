@@ -50,13 +50,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 TAKEN: dict[str, float] = {}  # seconds, by test
 
-# Files that share what takes longer to make than to test, each beginning with one of these: pages in a browser, the
-# report with its figures, what Node computes for the story, and syntax trees of the package.
+# Files that share what takes longer to make than to test, each beginning with one of these: the explorer's server and
+# pages in a browser, the report with its figures, and syntax trees of the package.
 TOGETHER = (
     (
         "tests/explorer/test_page",
         "tests/explorer/test_features",
         "tests/explorer/test_recorded",
+        "tests/explorer/test_server_exports",
+        "tests/explorer/test_server_guard",
         "tests/story/test_page",
     ),
     ("tests/report/", "tests/plotting/test_figures", "tests/reproduction/test_paper"),
