@@ -86,7 +86,7 @@ FEATURES: Mapping[str, Feature] = {
     "frozen noise": Feature({"noise": pp.Gaussian(0.3, temporal="frozen")}),
     "Laplace noise": Feature({"noise": pp.Laplace(0.3)}),
     "random signs": Feature({"noise": pp.noise.Rademacher(0.3)}),
-    "own law of noise": Feature({"noise": pp.noise.Custom(stats.logistic(scale=0.2))}),
+    "own noise distribution": Feature({"noise": pp.noise.Custom(stats.logistic(scale=0.2))}),
     "agents not observed": Feature(observation=pp.Observation(agents=[0, 1, 2, 3])),
     "steps not observed": Feature(observation=pp.Observation(times=range(1, STEPS, 2))),
     "missing answers": Feature(gaps=True),

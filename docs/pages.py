@@ -113,7 +113,7 @@ def _content(value: object) -> str:
     if isinstance(value, Mapping):
         return "Table with the keys " + ", ".join(f"`{key}`" for key in value) + "."
     if isinstance(value, tuple | frozenset | set):
-        return "The names " + ", ".join(f"`{key}`" for key in value) + "."
+        return "The names " + ", ".join(f"`{getattr(key, 'name', key)}`" for key in value) + "."
     if typing.get_origin(value) is Callable:
         return "Type of functions."
     if choices := typing.get_args(value):
@@ -360,7 +360,7 @@ COPIED: Mapping[str, str] = {
 def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
     """Yield the path and text of each file of the repository that is a page, with its links as they are here."""
     for file, name in COPIED.items():
-        text = (root / file).read_text(encoding="utf-8").replace("](docs/", "](../")
+        text = re.sub(r"\]\((\.\./)?docs/", "](../", (root / file).read_text(encoding="utf-8"))
         yield f"../development/{name}", re.sub(r"\]\((\w+\.md)\)", lambda link: f"]({COPIED[link[1]]})", text)
 
 

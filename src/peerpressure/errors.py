@@ -64,7 +64,7 @@ class FormulaError(ScheduleError):
 
 
 class NoiseError(InvalidInputError):
-    """A noise law is not mean zero with a finite standard deviation."""
+    """A noise distribution lacks mean zero or a finite standard deviation."""
 
 
 class AdaptationError(InvalidInputError):

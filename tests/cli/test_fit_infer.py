@@ -100,7 +100,7 @@ def test_recover_takes_the_method_that_can_read_the_table(capfd: pytest.CaptureF
     told = run(capfd, "recover", gaps, "--scenario", study)
     assert told.status == 0
     assert "by kalman" in told.out
-    assert "kalman was chosen: outputs are missing" in " ".join(told.out.split())
+    assert "kalman was chosen: answers are missing" in " ".join(told.out.split())
     refused = run(capfd, "recover", gaps, "--scenario", study, "--method", "innovations")
     assert refused.status != 0
     assert "use the method kalman" in refused.err
@@ -225,7 +225,7 @@ def test_networks_of_waves_and_people_without_ties(capfd: pytest.CaptureFixture[
     told = run(capfd, "fit", *given)
     assert told.status == 2
     assert "'dan'" in told.err
-    assert "who has no ties is named by a table of agents, a matrix or a graph" in told.err
+    assert "people without ties are named by a table of agents, a matrix or a graph" in told.err
     people.write_text("name\nann\nbob\ncat\ndan\n")
     for command in ("fit", "compare"):
         told = run(capfd, command, *given, "--agents", people, "--json", "--out", tmp_path / command)

@@ -86,7 +86,7 @@ def test_a_sweep_over_the_signs_of_a_network(p: float, outcome: str) -> None:
         (["--network", "rival_camps:20:4:0.3"], "0, the neutral opinion"),
         (["--network", "karate", "--zealots", "0"], "the opinion of the only agent who listens to nobody"),
         (["--network", "karate", "--zealots", "0,33"], "closed classes 2, with the values"),
-        (["--network", "followers:20:2"], "weighted by influence"),
+        (["--network", "followers:20:2"], "influence-weighted mean"),
     ],
 )
 def test_values_are_explained_in_plain_words(words: list[str], row: str, capfd: Captured) -> None:

@@ -469,7 +469,7 @@ def test_codes_of_missing_answers_are_no_answers() -> None:
 def test_what_such_a_fit_cannot_do_is_refused() -> None:
     model, look = panel(n=6), Observation(scale=(1, 5))
     run = answered(model, 5, 10, 1)
-    with pytest.raises(InvalidInputError, match=r"single agents need outputs without rounding.*leave stubbornness out"):
+    with pytest.raises(InvalidInputError, match=r"single agents need answers without rounding.*leave stubbornness out"):
         fit(run, model, ("std", "stubbornness"), observation=look)
     with pytest.raises(InvalidInputError, match="shows hidden opinions exactly"):
         fit(run, model, ("measurement_noise",), observation=Observation(sees_start=True))

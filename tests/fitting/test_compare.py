@@ -62,7 +62,7 @@ def test_a_walk_is_not_explained_by_the_network() -> None:
     comparison = pp.compare(walk(15, 40, 2), network, FEW)
     assert comparison.verdict == "no response"
     assert comparison.sentences[0] == "There is no sign that people respond to their neighbours in this network."
-    assert "Each agent moves on from its last answer, at random and on its own." in comparison.sentences
+    assert "Each agent moves on from its last answer at random, independently of the others." in comparison.sentences
     assert not comparison.caveat
 
 
@@ -213,7 +213,7 @@ def test_what_the_best_model_misses_is_named() -> None:
     comparison = pp.compare(rows, network, ["none", "constant", "linear"])
     assert comparison.misses is not None
     assert comparison.misses.missed[0].agents == (7,)
-    assert "For each of agents, signs and ties, such a finding is chance in 1 of 20" in str(comparison)
+    assert "Even if the model is right, each search (agents, signs, ties) finds something in 1 of 20" in str(comparison)
     assert "Agent 7 is more stubborn than the model says." in comparison.sentences
     assert comparison.missed.iloc[0].tolist() == ["stubbornness", 7, -1]
 
@@ -276,8 +276,13 @@ def test_growth_is_said_where_it_is_established(
     [
         (["none", "constant"], record(graph(20), 40, 1, lambda t: 0.5), "responds", "People respond"),
         (["none", "walk"], record(graph(20), 40, 1, lambda t: 0.5), "cannot tell", "but a model without a response"),
-        (["constant"], record(graph(20), 40, 1), "cannot tell", "people dealt to other places tell as much"),
-        (["none", "constant"], record(graph(20), 60, 1), "no response", "of the way to their mean at each step would"),
+        (["constant"], record(graph(20), 40, 1), "cannot tell", "shuffled people explain as much"),
+        (
+            ["none", "constant"],
+            record(graph(20), 60, 1),
+            "no response",
+            "of the way to the mean of neighbours at each step would",
+        ),
         (["none", "constant"], record(graph(20), 8, 1), "cannot tell", "would not have been found"),
     ],
 )
@@ -351,7 +356,7 @@ def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
     assert found.sentences[0].startswith("These answers lie on a grid and were taken as exact")
     assert found.sentences[1] == "People respond to their neighbours."
     note = found.notes[0]
-    assert note.startswith("All outputs lie on a grid of spacing 1, and are taken as exact")
+    assert note.startswith("All answers lie on a grid of spacing 1, and are taken as exact")
     assert "the first and the last point of a scale" in note
     exact = pp.compare(rows, network, rivals)
     assert exact.notes == ()
@@ -390,7 +395,7 @@ def test_texts_have_the_answer_first() -> None:
     network = graph(10)
     comparison = pp.compare(record(network, 20, 1, lambda t: 0.5), network, FEW)
     assert str(comparison).startswith(comparison.sentences[0])
-    assert "<table>" in comparison._repr_html_()
+    assert "<table" in comparison._repr_html_()
     assert list(comparison.table.columns) == ["model", "log_likelihood", "k", "bic_difference", "weight"]
     assert comparison.table["bic_difference"].iloc[0] == 0
 

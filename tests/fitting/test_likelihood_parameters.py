@@ -147,7 +147,7 @@ def test_a_fit_needs_something_to_find_and_a_network_that_fits(monkeypatch: pyte
     with pytest.raises(pp.errors.InvalidInputError, match="something must be unknown"):
         fit(outputs_of(pp.simulate(model, 9), model, Observation(sees_start=True)), model)
     monkeypatch.setattr(limits, "FIT_NUMBERS", 50)
-    with pytest.raises(pp.errors.TooLargeError, match="50 outputs"):
+    with pytest.raises(pp.errors.TooLargeError, match="50 answers"):
         fit(outputs_of(pp.simulate(model, 9), model), model, ("std",))
 
 

@@ -91,7 +91,7 @@ def test_measurement_noise_that_is_declared_does_not_hide_pressure() -> None:
     assert low < 0.1 < high
     assert found.best == "constant"
     assert "measurement noise" in list(found.parameters["parameter"])
-    assert any(sentence.startswith("Answers have errors of measurement") for sentence in found.sentences)
+    assert any(sentence.startswith("Answers have measurement errors") for sentence in found.sentences)
     assert found.p_value is None
 
 
@@ -124,8 +124,8 @@ def test_averages_contain_the_walk() -> None:
 
 def test_errors_of_measurement_are_not_told_from_the_noise_of_people_who_respond_to_nobody() -> None:
     found = pp.compare(record(graph(6), 12, 1), graph(6), ["none"], measurement_noise=True)
-    assert "Errors of measurement cannot be told from the noise" in " ".join(found.sentences)
-    assert not any("errors of measurement of" in sentence for sentence in found.sentences)
+    assert "measurement errors cannot be distinguished from noise" in " ".join(found.sentences)
+    assert not any("measurement errors of" in sentence for sentence in found.sentences)
     assert not {"noise std", "measurement noise"} & set(found.parameters["parameter"])
 
 

@@ -55,7 +55,7 @@ def test_people_who_go_on_from_their_last_answer_are_told_from_those_who_return(
 def test_nobody_responds_and_much_data_say_so() -> None:
     found = answered(groups(0.0, people=40, count=40, seed=2))
     assert found.verdict == "no response"
-    assert found.sentences[0] == f"No response larger than {found.weight.high:.2f} of what was seen."
+    assert found.sentences[0] == f"No response larger than {found.weight.high:.2f} of the way to what was seen."
     # What would matter is the reader's to say.
     assert answered(groups(0.0, people=40, count=40, seed=2), matter=0.01).verdict == "cannot tell"
 
@@ -205,7 +205,7 @@ def test_who_is_more_stubborn_is_said_if_people_are_so_in_all_rounds() -> None:
     alike_ones = answered(groups(0.4, rounds=5))
     assert not alike_ones.people.differ
     assert alike_ones.stubborn.empty
-    assert "Who is more stubborn than the others cannot be told." in alike_ones.sentences
+    assert "The data cannot tell who is more stubborn than others." in alike_ones.sentences
     assert answered(groups(0.4, rounds=2)).people.placebo is None
 
 
@@ -281,7 +281,7 @@ def test_one_witness_is_not_enough() -> None:
     doubted = replace(weak, placebo=found.placebo)
     assert doubted.p_value <= 0.05
     assert doubted.verdict == "cannot tell"
-    assert any("the interval of the weight holds 0" in sentence for sentence in doubted.sentences)
+    assert any("the interval of the weight contains 0" in sentence for sentence in doubted.sentences)
     # Neighbours who were alike before take the answer back, whatever both say.
     refused = replace(found, balance=found.placebo)
     assert refused.verdict == "cannot tell"
@@ -294,7 +294,7 @@ def test_neighbours_who_were_unlike_do_not_take_a_response_back() -> None:
     assert unlike.p_value <= 0.05
     assert replace(there, balance=unlike).verdict == "responds"
     assert not any("were alike" in sentence for sentence in replace(none, balance=unlike).sentences)
-    assert none.sentences[-1].startswith("This takes for granted that chance decided who saw what")
+    assert none.sentences[-1].startswith("This assumes that chance decided who saw what")
 
 
 def _approaching(seed: int) -> tuple[Array, pp.Network]:

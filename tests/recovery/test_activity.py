@@ -89,8 +89,8 @@ def test_who_updated_needs_all_outputs_and_noise_with_a_density() -> None:
     one = pp.simulate(model, 10)
     cases: list[tuple[Callable[[], object], str]] = [
         (lambda: pp.recover(run, model), "one at a time"),
-        (lambda: pp.recover(one, model, observation=pp.Observation(agents=[0, 1])), "exact outputs of all agents"),
-        (lambda: pp.recover(one, model, observation=pp.Observation(rounding=0.1)), "exact outputs of all agents"),
+        (lambda: pp.recover(one, model, observation=pp.Observation(agents=[0, 1])), "exact answers of all agents"),
+        (lambda: pp.recover(one, model, observation=pp.Observation(rounding=0.1)), "exact answers of all agents"),
         (lambda: who_updated(pp.simulate(model, 10, record=pp.Record(every=2)), model), "at every step"),
         (lambda: who_updated(pp.simulate(model, 10, record=pp.Record(agents=[0, 3])), model), "all agents"),
         (lambda: who_updated(one, replace(model, noise=pp.NoNoise())), "noise that has a density"),

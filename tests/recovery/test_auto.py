@@ -19,10 +19,10 @@ GAPS = np.array(RUN.states)
 GAPS[0, 7, 3] = GAPS[0, 20, 5] = np.nan
 VIEWS = {
     "complete": (RUN, None, "innovations", ""),
-    "gaps": (replace(RUN, states=GAPS), None, "kalman", "outputs are missing"),
+    "gaps": (replace(RUN, states=GAPS), None, "kalman", "answers are missing"),
     "some agents": (RUN, pp.Observation(agents=[0, 1, 2]), "kalman", "3 of 10 agents are observed"),
     "some steps": (RUN, pp.Observation(times=range(1, 60, 3)), "kalman", "steps are missing"),
-    "rounding": (RUN, pp.Observation(rounding=0.05), "kalman", "outputs are rounded to 0.05"),
+    "rounding": (RUN, pp.Observation(rounding=0.05), "kalman", "answers are rounded to 0.05"),
 }
 
 

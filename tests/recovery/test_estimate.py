@@ -31,7 +31,7 @@ def test_reads_well(method: str) -> None:
     text = str(estimate)
     assert text.startswith(f"Hidden opinions of 7 agents by {method}, 3 replicates")
     assert "and 1 more" in text
-    assert "outputs are as the model expects" in text
+    assert "the model fits the data" in text
     assert max(map(len, text.splitlines())) <= 100
     assert estimate._repr_html_().count("<tr>") == len(text.splitlines()) - 1
     rows = estimate.to_dataframe()

@@ -122,8 +122,8 @@ def test_the_weighted_median_minimises_the_weighted_distance(values: list[float]
 @pytest.mark.parametrize(
     ("noise", "match"),
     [
-        (pp.Laplace(1.0, temporal=pp.AR1(0.5)), "drawn anew"),
-        (pp.noise.Uniform(1.0, temporal="frozen"), "drawn anew"),
+        (pp.Laplace(1.0, temporal=pp.AR1(0.5)), "fresh noise"),
+        (pp.noise.Uniform(1.0, temporal="frozen"), "fresh noise"),
         (pp.noise.Custom(stats.expon(), centre=True), "whole line"),
     ],
 )

@@ -364,7 +364,7 @@ OUTPUTS: dict[str, tuple[Callable[[Array], Array], str]] = {
     "huge": (lambda y: y * 1e200, "must differ between agents"),
     "tiny": (lambda y: y * 1e-200, "must differ between agents"),
     "copies": (lambda y: y[:, :, [0, 1, 2, 2, 4, 5]], "no agent is a copy"),
-    "missing": (lambda y: y * np.nan, "must see an output"),
+    "missing": (lambda y: y * np.nan, "must see an answer"),
     "infinite": (lambda y: np.where(np.arange(101)[:, None] == 20, np.inf, y), "must be finite"),
 }
 ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
@@ -560,7 +560,7 @@ def test_frozen_noise_that_is_hard_to_tell_is_fitted_in_bounded_work_with_a_note
             return calls > 100_000
 
         found = infer_network(outputs, model.pressure, noise=Gaussian(0.3), should_stop=stop)
-        assert any("another model made these outputs" in note for note in found.notes)
+        assert any("the model does not fit the data" in note for note in found.notes)
 
 
 def test_steps_without_peer_pressure_say_nothing_of_weights() -> None:

@@ -130,7 +130,7 @@ def test_outputs_refuse_what_does_not_fit() -> None:
         (NAMED, pp.simulate(NAMED, 3, record="summaries"), None, "needs recorded states"),
         (NAMED, _changed(states=holes), None, "same places in all replicates, got different ones at step 3"),
         (NAMED, _changed(states=infinite), None, "an infinite one at step 3"),
-        (NAMED, _changed(states=empty), None, "must see an output, got only missing ones"),
+        (NAMED, _changed(states=empty), None, "must see an answer, got only missing ones"),
         (NAMED, _changed(states=uneven), start, "different ones at step 0"),
         (given, RUN, start, "must show it at step 0, 5 for agent 'ann', got 0"),
     ]

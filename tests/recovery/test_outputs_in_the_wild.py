@@ -159,7 +159,7 @@ REFUSED = {
     ),
     "numbers with gaps": ("name,0,30,92\n001,1,2,3\n", ["without gaps", "'0', '30', '92'", "wave1"]),
     "a wave twice": ("name,w1,W1\n001,1,2\n", ["waves must differ", "'W1' again"]),
-    "a person twice": ("name,w1,w2\n001,1,2\n001,1,2\n", ["one output at a time", "row 2, 3"]),
+    "a person twice": ("name,w1,w2\n001,1,2\n001,1,2\n", ["one answer at a time", "row 2, 3"]),
     "a stranger": ("name,w1,w2\n001,1,2\n009,1,2\n", ["'009' in row 3"]),
     "questions": ("name,q1,q2\n001,1,2\n", ["column 'time'", "wave1"]),
     "agents or waves": (",001,002\n001,1,2\n", ["columns are agents or waves", "'001', '002'", "a column 'time'"]),

@@ -73,7 +73,7 @@ GOOD: dict[str, list[Any]] = {"time": [1, 1, 2], "agent": ["ann", "bob", "ann"],
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no time": ({"when": [1], "ann": [0.5]}, "a column 'time'.* got 1 rows with columns 'when', 'ann'"),
     "no rows": ({"time": [], "ann": []}, "at least one row"),
-    "duplicate": (GOOD | {"time": [1, 1, 1]}, "one output at a time, got row 0, 2;"),
+    "duplicate": (GOOD | {"time": [1, 1, 1]}, "one answer at a time, got row 0, 2;"),
     "unknown column": ({"time": [1], "dan": [0.5]}, "model's network, got column 'dan';"),
     "text": (GOOD | {"public": [0.1, "high", "low"]}, "public must be a number, got 'high' in row 1, 2;"),
     "infinite": (GOOD | {"public": [0.1, np.inf, 0.2]}, "public must be a number, got inf in row 1;"),

@@ -45,7 +45,7 @@ def test_every_network_can_be_written_out(n: int, seed: int, weighted: bool) -> 
         ({"edges": [[0, 1]], "weights": ["x"]}, "network.weights[0]", "number"),
         ({"edges": [[0, 1]], "weights": [-1.0]}, "network", "signed"),
         ({"edges": [[0, 1]], "weights": [1.0, 1.0]}, "network", "one weight per edge"),
-        ({"edges": [[0, 1]], "n": 3}, "network.n", "no such key"),
+        ({"edges": [[0, 1]], "n": 3}, "network.n", "this key is unknown"),
         ({}, "network", "edges"),
     ],
 )

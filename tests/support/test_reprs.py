@@ -126,10 +126,36 @@ def test_results_in_notebooks_are_small_tables() -> None:
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
             self.count += tag == "tr"
 
-    for value in (pp.diagnose(NOISY, 10), run(), pp.recover(run(), NOISY), privacy.budget(NOISY, 10)):
+    data = pp.simulate(LARGE, 40, seed=1)
+    values = [
+        *(run(), pp.diagnose(NOISY, 10), pp.recover(run(), NOISY)),
+        *(privacy.budget(NOISY, 10), privacy.exposure(NOISY, 9)),
+        *(cycle(5), networks.rival_camps(6, 3, seed=1), failing_edges(cycle(5), 0.2, 9, seed=1)),
+        *(NOISY, ADAPTING, LARGE, pp.SDE(LARGE), pp.Model(cycle(5)), pp.moments(LARGE, 10)),
+        *MORE["schedules"]()[:-1],
+        *(pp.fit(data, LARGE, ("slope",)), pp.infer_network(data, "t"), recovery.diagnose_fit(data, LARGE)),
+    ]
+    for value in values:
         page = Rows()
         page.feed(value._repr_html_())
-        assert 3 <= page.count <= 30, type(value)
+        assert 2 <= page.count <= 30, type(value)
+
+
+def test_parts_of_a_model_in_notebooks_have_a_sketch() -> None:
+    for value in (cycle(5), failing_edges(cycle(5), 0.2, 9, seed=1), NOISY, pp.moments(NOISY, 10), pp.Linear()):
+        assert "<polyline" in value._repr_html_(), type(value)
+    network = failing_edges(cycle(5), 0.5, 9, seed=1)
+    counts = [network.snapshot(t).edge_count for t in range(1, 10)]
+    heights = [float(point.split(",")[1]) for point in polyline(network._repr_html_())]
+    assert np.corrcoef(counts, heights)[0, 1] < -0.999  # y counts from above
+    # A formula that is negative at some steps is shown as far as it is a number.
+    assert "<svg" in pp.schedules.Formula("5 - t")._repr_html_()
+    assert "<svg" not in pp.Model(cycle(5))._repr_html_()
+
+
+def polyline(html: str) -> list[str]:
+    """Return the points of the only curve in a text."""
+    return html.split("points='")[1].partition("'")[0].split()
 
 
 def test_runs_and_estimates_in_notebooks_have_a_sketch() -> None:

@@ -338,7 +338,7 @@ def test_words_name_influence_and_own_limits() -> None:
     # The first two listen to each other, the third to the first: its opinion does not count.
     one = pp.Model(pp.Network([[0, 1, 0], [1, 0, 0], [1, 0, 0]], directed=True), hidden=[0.0, 0.4, 1.0])
     words = diagnose(one, 20, advise=False).answer(200)
-    assert "0.2, the mean of hidden opinions weighted by influence" in words
+    assert "0.2, the influence-weighted mean of hidden opinions" in words
     assert "of v " in words
     two = pp.Network(
         [[0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [1, 0, 1, 0, 0]], directed=True

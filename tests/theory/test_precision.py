@@ -95,7 +95,7 @@ def test_without_noise_only_the_bias_has_to_go() -> None:
             ODD,
             Linear(),
             Gaussian(1.0, temporal="frozen"),
-            r"frozen noise leaves an error of 0\.2.*drawn anew",
+            r"frozen noise leaves an error of 0\.2.*fresh noise",
         ),
         (ODD, Linear(), Gaussian(1.0, time_scale=Power(2.0)), r"disagreement"),
     ],

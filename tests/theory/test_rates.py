@@ -238,7 +238,7 @@ def test_constants_can_be_spared() -> None:
 
 def test_ideal_deviation_is_rejected_for_frozen_noise_and_before_the_first_step() -> None:
     model = make(cycle(5), Linear(), Gaussian(1.0, temporal="frozen"))
-    with pytest.raises(ModelError, match="drawn anew"):
+    with pytest.raises(ModelError, match="noise must be fresh"):
         ideal_deviation(model, 10)
     with pytest.raises(InvalidInputError, match="at least 1"):
         ideal_deviation(make(cycle(5), Linear()), 0)

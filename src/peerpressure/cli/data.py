@@ -52,7 +52,7 @@ Deviations: TypeAlias = Literal["common", "agent"]
 Start: TypeAlias = Literal["hidden", "public"]
 First: TypeAlias = Literal["before", "after"]
 OPINIONS = "Estimates from public opinions"
-ALONE = "each topic is inferred on its own: its network uses no outputs of other topics"
+ALONE = "each topic is inferred on its own: its network uses no answers of other topics"
 
 
 # Hidden opinions.

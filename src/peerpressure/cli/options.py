@@ -49,7 +49,7 @@ Pressure: TypeAlias = Annotated[
 ]
 NoiseLaw: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="A law and its parameters, such as gaussian:1 or student:1:3.  [default: none]"),
+    typer.Option(help="A distribution and its parameters, such as gaussian:1 or student:1:3.  [default: none]"),
 ]
 Adaptation: TypeAlias = Annotated[
     str | None,

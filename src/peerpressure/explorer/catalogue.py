@@ -87,7 +87,7 @@ def noises() -> list[Choice]:
 
 
 BEST_METHOD = Choice(
-    AUTO, "Best for what is seen", "Innovations where all agents and steps are seen, and else the Kalman filter."
+    AUTO, "Best for what is seen", "Innovations if all agents and steps are observed, otherwise the Kalman filter."
 )
 
 

@@ -46,14 +46,14 @@ def answer_problems(
     """Return the unknowns and the likelihood of each replicate."""
     own = [name for name in unknown if name in PARAMETERS and PARAMETERS[name].scale is None]
     if own:
-        rule = "parameters of single agents need outputs without rounding and measurement noise"
-        remedy = f"leave {', '.join(own)} out of unknown, or fit exact outputs"
+        rule = "parameters of single agents need answers without rounding and measurement noise"
+        remedy = f"leave {', '.join(own)} out of unknown, or fit exact answers"
         raise InvalidInputError(message(rule, got=", ".join(own), remedy=remedy))
     if data.seen.free.size < model.n:
         rule = "a start that shows hidden opinions exactly has no measurement noise"
         raise InvalidInputError(message(rule, got="sees_start", remedy="do not look at step 0, or declare rounding"))
     if model.n > ANSWER_LIMIT:
-        rule = f"outputs with rounding or measurement noise are fitted for up to {ANSWER_LIMIT} agents"
+        rule = f"answers with rounding or measurement noise are fitted for up to {ANSWER_LIMIT} agents"
         remedy = "fit a part of the network, or recover with known parameters"
         raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
     what = unknowns(model, unknown, data.seen.times[data.seen.times > 0], pieces)

@@ -25,6 +25,7 @@ from peerpressure.networks import Network
 from peerpressure.recovery import FitDiagnostics, diagnose_fit
 from peerpressure.support.progress import announce
 from peerpressure.support.resources import few_threads
+from peerpressure.support.text import html_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -314,14 +315,12 @@ class Comparison:
         return lines
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(str(row.model))}</td><td>{row.log_likelihood:.1f}</td><td>{row.k}</td>"
-            f"<td>{row.bic_difference:.1f}</td><td>{row.weight:.3f}</td></tr>"
+        rows = [
+            (str(row.model), f"{row.log_likelihood:.1f}", str(row.k), f"{row.bic_difference:.1f}", f"{row.weight:.3f}")
             for row in self.table.itertuples()
-        )
-        head = "<tr><th>model</th><th>log likelihood</th><th>k</th><th>BIC − min</th><th>weight</th></tr>"
+        ]
         said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
-        return f"<div>{said}<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
+        return f"<div>{said}{html_columns(('model', 'log likelihood', 'k', 'BIC − min', 'weight'), rows)}</div>"
 
     def plot(self) -> Figure:
         """Return a figure: weights by model, pressure over time, hidden opinions and last answers, prediction errors.
@@ -412,8 +411,8 @@ def _summary(values: Array, weights: Array) -> tuple[float, float, float]:
 # The answer in words.
 
 COMMON_CAUSES = (
-    "No such record tells influence from shocks that neighbours share, or from friendships that form because people "
-    "agree."
+    "Such data cannot distinguish influence from shocks that neighbours share, or from friendships that form because "
+    "people agree."
 )
 # Weight above which the choice of a model is not doubted, and p-values below which its fit is.
 _CLEAR, _DOUBTFUL = 0.9, 0.01
@@ -463,14 +462,15 @@ def _response(c: Comparison) -> Iterator[str]:
         # Where pressure changes there is no one weight.
         if not (_describes(c) and c.best.removesuffix(ADAPTING) in _CHANGING):
             value, low, high, _ = c.weight
-            yield f"On average they move {value:.2g} ({low:.2g} to {high:.2g}) of the way to their mean at each step."
+            moved = f"{value:.2g} ({low:.2g} to {high:.2g})"
+            yield f"On average they move {moved} of the way to the mean of their neighbours at each step."
             if low <= 0:
-                yield "That they do is found twice, but how much is uncertain."
+                yield "Both tests agree that they do, but how much is uncertain."
         yield from filter(None, [fit.words])
         return
     if c.verdict == "no response":
         yield "There is no sign that people respond to their neighbours in this network."
-        yield f"A response of {_share(c)} of the way to their mean at each step would have been found."
+        yield f"A response of {_share(c)} of the way to the mean of neighbours at each step would have been found."
     else:
         yield "These data cannot tell whether people respond to their neighbours."
         yield _why_not(c, c.placebo)
@@ -485,24 +485,22 @@ def _share(c: Comparison) -> str:
 def _why_not(c: Comparison, placebo: Placebo) -> str:
     """Return why the two witnesses do not answer."""
     if not placebo.can_tell:
-        return "All hear the same, so a response is not told from what moves all alike."
+        return "All hear the same, so a response cannot be distinguished from what moves everybody."
     if c.fit.uses_network and placebo.p_value <= _FOUND:
         return (
             "Both tests see a response, but its size is not clearly above 0: in so few rows, friends who approach "
-            "like opinions look the same."
+            "shared opinions look the same."
         )
     if c.fit.uses_network:
-        return (
-            f"The best model has a response, but people dealt to other places tell as much (p = {placebo.p_value:.2g})."
-        )
+        return f"The best model has a response, but shuffled people explain as much (p = {placebo.p_value:.2g})."
     if placebo.p_value <= _FOUND:
         return (
-            f"Neighbours tell more than people dealt to their places (p = {placebo.p_value:.2g}), "
+            f"Neighbours explain more than shuffled people do (p = {placebo.p_value:.2g}), "
             "but a model without a response explains the answers best."
         )
     if not placebo.smallest < 1:
-        return "So few answers would hardly show a response of any size."
-    return f"A response of less than {_share(c)} of the way to their mean at each step would not have been found."
+        return "So few answers would hardly show any response."
+    return f"A response of less than {_share(c)} of the way to the mean of neighbours would not have been found."
 
 
 def _alone(c: Comparison) -> str:
@@ -510,9 +508,9 @@ def _alone(c: Comparison) -> str:
 
 
 _ALONE = {
-    "none": "Answers vary about opinions of people's own, which do not change.",
-    "none" + ADAPTING: "Answers vary about opinions of people's own, which follow their own answers.",
-    "walk": "Each agent moves on from its last answer, at random and on its own.",
+    "none": "Answers vary around people's own opinions, which do not change.",
+    "none" + ADAPTING: "Answers vary around people's own opinions, which follow their answers.",
+    "walk": "Each agent moves on from its last answer at random, independently of the others.",
 }
 
 
@@ -563,37 +561,37 @@ def _adaptation(c: Comparison) -> Iterator[str]:
         value, low, high = p.value[-1], p.low[-1], p.high[-1]
         yield f"Opinions adapt to answers, by {_interval(value, low, high)} of the difference at each step."
     elif c.best + ADAPTING in c.fits:
-        yield "Opinions stay as they are: adaptation is not distinguishable from none."
+        yield "No adaptation was found: hidden opinions seem constant."
 
 
 def _errors(c: Comparison) -> Iterator[str]:
     if c.fit.tells_errors:
         noise = c.fit.measurement_noise
         if noise is not None:
-            yield f"Answers have errors of measurement of {_interval(*noise)}, to which nobody responds."
+            yield f"Answers have measurement errors of {_interval(*noise)}, to which nobody responds."
     else:
-        yield "Errors of measurement cannot be told from the noise of opinions where nobody responds to anybody."
+        yield "Where nobody responds to anybody, measurement errors cannot be distinguished from noise."
 
 
 def _doubt(c: Comparison) -> Iterator[str]:
     names = list(c.weights)
     if c.weights[c.best] < _CLEAR and len(names) > 1:
         share, other = c.weights[names[1]], names[1]
-        yield f"The choice is not clear: {c.best} has a weight of {c.weights[c.best]:.2f}, {other} one of {share:.2f}."
+        yield f"The choice of model is not clear: {c.best} has weight {c.weights[c.best]:.2f}, {other} {share:.2f}."
 
 
 def _fit(c: Comparison) -> Iterator[str]:
     p = c.p_value
     if c.panel.errors is not None:
-        yield "Whether this model fits is not tested: tests need exact answers."
+        yield "The fit was not tested: tests need exact answers."
     elif c.fit.model is None:
-        yield "Whether this model fits is not tested: tests are of models with hidden opinions."
+        yield "The fit was not tested: tests need a model with hidden opinions."
     if p is None:
         return
     if p >= _DOUBTFUL:
-        yield f"The data are as this model expects (p = {p:.2g})."
+        yield f"The model fits the data (p = {p:.2g})."
         return
-    yield f"Even the best of these models fits badly (p = {p:.2g}): something else made these data."
+    yield f"Even the best of these models fits badly (p = {p:.2g}), so something else is at work."
     if c.diagnostics is not None:
         yield from (f"{finding[0].upper()}{finding[1:]}." for finding in c.diagnostics.findings.values())
 
@@ -601,14 +599,14 @@ def _fit(c: Comparison) -> Iterator[str]:
 def _missed(c: Comparison) -> Iterator[str]:
     if c.misses is not None and c.misses.sentences:
         yield from c.misses.sentences
-        yield "For each of agents, signs and ties, such a finding is chance in 1 of 20 records that the model explains."
+        yield "Even if the model is right, each search (agents, signs, ties) finds something in 1 of 20 data sets."
 
 
 def _limits(c: Comparison) -> Iterator[str]:
     if c.caveat:
         yield c.caveat
     if not c.has_network:
-        yield "Without a network, only models without neighbours were compared; infer_network estimates who hears whom."
+        yield "Without a network, only models without neighbours were compared; infer_network estimates the network."
 
 
 # The page.

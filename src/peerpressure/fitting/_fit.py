@@ -232,7 +232,7 @@ def _prepared(
         remedy = "name a parameter, for instance std"
         raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
     if data.seen.last * model.n > limits.FIT_NUMBERS:
-        rule = f"a likelihood in unknown parameters takes up to {limits.FIT_NUMBERS:,} outputs of a replicate"
+        rule = f"a likelihood in unknown parameters takes up to {limits.FIT_NUMBERS:,} answers of a replicate"
         got = f"{data.seen.last:,} steps of {model.n:,} agents"
         raise TooLargeError(message(rule, got=got, remedy="observe fewer steps, or take the parameters as known"))
     seen = observed_steps(_neutral(model, unknown), data)

@@ -398,6 +398,6 @@ class ProfileLikelihood:
 
 def _refuse_noiseless(noiseless: object) -> None:
     if noiseless:
-        rule = "an unknown standard deviation needs outputs with noise"
-        remedy = "take the standard deviation as known, or check the outputs"
+        rule = "an unknown standard deviation needs answers with noise"
+        remedy = "take the standard deviation as known, or check the answers"
         raise InvalidInputError(message(rule, got="residuals of size 0", remedy=remedy))

@@ -15,6 +15,7 @@ from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.recovery.estimate import Estimate
 from peerpressure.support.immutable import read_only
+from peerpressure.support.text import html_table
 
 if TYPE_CHECKING:
     import pandas
@@ -284,11 +285,16 @@ class LikelihoodFit:
         lines += [f"  note  {note}" for note in self.notes]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        head, *lines = str(self).splitlines()
+        parts = (line.strip().partition(" ") for line in lines)
+        return f"<div>{html_table(((name, text.strip()) for name, _, text in parts), head)}</div>"
+
     def _size(self) -> str:
         failed = sum(reason is not None for reason in self.failures)
         count = f" in each of {len(self.failures)} replicates" * (len(self.failures) > 1)
         lost = f", {failed} of which failed" * bool(failed)
-        return f"{self.number_of_outputs:,} outputs, {self.number_of_parameters:,} numbers{count}{lost}"
+        return f"{self.number_of_outputs:,} answers, {self.number_of_parameters:,} numbers{count}{lost}"
 
 
 def notes_on(parameters: Mapping[str, UnknownParameter], failures: Sequence[str | None]) -> tuple[str, ...]:

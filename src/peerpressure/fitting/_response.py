@@ -324,9 +324,9 @@ def _direction(fit: WeightFit) -> Literal["grows", "falls"] | None:
 
 _FEW_CARRY = 0.6  # the weight without those who moved far, as a part of the whole, below which that is said
 _MANY_UNMOVED = 0.1
-# What an answer takes for granted, by what is declared of the first row.
+# What an answer assumes, by what is declared of the first row.
 _LIMITS: Final = {
-    "before": "This takes for granted that chance decided who saw what, and that those shared nothing else.",
+    "before": "This assumes that chance decided who saw what, and that people share nothing else with those they saw.",
     "after": "Friends who change alike for other reasons look the same.",
 }
 _AIM = 0.2  # a weight for which the number of people is stated that would find it
@@ -359,13 +359,13 @@ def _verdict(r: Response) -> Iterator[str]:
             ends = f"{max(share['share_low'], 0):.2f} to {min(share['share_high'], 1):.2f}"
             yield f"After {r.panel.rows} rounds others make up {share['share']:.2f} ({ends}) of their answers."
     elif r.verdict == "no response":
-        yield f"No response larger than {w.high:.2f} of what was seen."
+        yield f"No response larger than {w.high:.2f} of the way to what was seen."
     elif not np.isfinite(w.value) or r.is_refused or r.is_confounded:
         # An interval would rest on what is refused.
         yield "These data cannot tell whether people respond to what they see."
     else:
         yield (
-            f"These data cannot tell whether people respond to what they see: the weight of it may lie anywhere from "
+            f"These data cannot tell whether people respond to what they see: its weight may lie anywhere from "
             f"{w.low:.2f} to {w.high:.2f}. A response below {r.smallest:.2f} would often have been missed."
         )
     yield _witnesses(r)
@@ -387,19 +387,19 @@ def _why(r: Response) -> Iterator[str]:
     if r.is_refused and r.balance is not None:
         yield (
             f"Neighbours were alike before anybody had seen anything (correlation {r.balance.statistic:.2f}, "
-            f"p = {r.balance.p_value:.2g}): seats were not dealt by chance. Declare the first row as answered after."
+            f"p = {r.balance.p_value:.2g}): seats were not assigned by chance. Declare the first row as answered after."
         )
     elif r.is_confounded:
         first, last = r.likeness.by_row[[0, -1]]
         yield (
-            f"What people saw foretells their answers, but they also grew more like those whom they saw (correlation "
+            f"What people saw predicts their answers, but they also grew more like those whom they saw (correlation "
             f"{first:.2f}, later {last:.2f}). People who approach opinions that they share do so without any response."
         )
         yield "If nobody had seen anything before the first row, declare it as answered before."
     elif r.panel.saw_the_same or not np.isfinite(r.weight.value):
         yield (
-            "Everybody in a group saw the same, or all but it: nothing in one group tells a response from a common "
-            "change. Give several groups that answered the same question, or people who saw nothing."
+            "Everybody in a group saw the same, or almost: within one group a response cannot be distinguished from a "
+            "common change. Give several groups that answered the same question, or people who saw nothing."
         )
     else:
         yield from _disagreement(r)
@@ -414,7 +414,7 @@ def _disagreement(r: Response) -> Iterator[str]:
     if by_interval and not by_placebo:
         yield "The estimate is above 0, but shuffled seats show as much, so it is not taken for a response."
     elif by_placebo and not by_interval:
-        yield "Shuffled seats show less, but the interval of the weight holds 0, so it is not taken for a response."
+        yield "Shuffled seats show less, but the interval of the weight contains 0, so it is not taken for a response."
 
 
 def _rounded(value: float) -> int:
@@ -425,7 +425,7 @@ def _rounded(value: float) -> int:
 def _details(r: Response) -> Iterator[str]:
     robust = float(r.detection.best.w[-1])
     if robust < _FEW_CARRY * r.weight.value:
-        yield f"{r.weight.value:.2f} is carried by a few who moved far: setting them aside leaves {robust:.2f}."
+        yield f"{r.weight.value:.2f} rests on a few people who moved far; without them it is {robust:.2f}."
     if r.growth is not None:
         weights = ", ".join(f"{value:.2f}" for value in r.by_round["weight"])
         yield f"The weight of each round {r.growth} ({weights})."
@@ -435,18 +435,20 @@ def _unmoved(r: Response) -> Iterator[str]:
     if r.unmoved > _MANY_UNMOVED:
         rounds = [f"{100 * part:.0f} %" for part in r.panel.unmoved]
         listed = " and ".join(filter(None, (", ".join(rounds[:-1]), rounds[-1])))
-        yield f"{listed} repeated their last answer exactly" + (", by round." if len(rounds) > 1 else ".")
+        link = "and" if len(rounds) == 2 else "to"
+        when = f", in rounds 2 {link} {r.panel.rows}" if len(rounds) > 1 else ""
+        yield f"{listed} repeated their last answer exactly{when}."
 
 
 def _people(r: Response) -> Iterator[str]:
     if r.verdict != "responds":
         return
     if not r.people.differ:
-        yield "Who is more stubborn than the others cannot be told."
+        yield "The data cannot tell who is more stubborn than others."
         return
     table = r.stubborn
     least = int(table["stubborn"].sum())
-    which = f"{least} of {len(table)} respond less than the average" if least else "who responds less cannot be told"
+    which = f"{least} of {len(table)} respond less than average" if least else "the data cannot tell who responds less"
     yield f"People differ in how much they respond; {which}."
 
 

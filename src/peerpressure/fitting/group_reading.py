@@ -118,7 +118,7 @@ def _standardised(answers: AnswerTable, questions: Codes) -> tuple[Array, Array 
 
 def _answers(data: Any, names: Mapping[str, str | None]) -> AnswerTable:
     """Return the answers of a table with one answer to a row, or of data in any other form, which are of one group."""
-    with naming(Path(data), "a file of outputs") if _is_path(data) else nullcontext():
+    with naming(Path(data), "a file of answers") if _is_path(data) else nullcontext():
         table = _table_of(data)
         places = {} if table is None else _places(table.heading or (), names)
         if table is not None and {"time", "agent", "public"} <= places.keys():

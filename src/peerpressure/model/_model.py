@@ -30,6 +30,7 @@ from peerpressure.noise import Noise, as_noise, noise_from_dict
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 from peerpressure.support.parameters import is_labelled
 from peerpressure.support.progress import check_cancelled
+from peerpressure.support.text import curve, html_sketch, html_table
 
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
 PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
@@ -636,24 +637,43 @@ class Model:
         return words | agreed | adapting | rule | updating
 
     def __repr__(self) -> str:
-        s = self.s
-        stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
         network = self.network if self.temporal_network is None else self.temporal_network
         moving = "" if self.adaptation is None else f", adapting by {self.adaptation}"
         silent = ", isolated agents keep their opinions" if self.isolated == "keep" else ""
         updating = "" if self.activation is None else f", {self.activation}"
-        x = self.hidden
-        hidden = "unknown" if x is None else f"{x.min():.4g}–{x.max():.4g}"
         return (
-            f"Model({network!r}, hidden {hidden}{moving}, stubbornness {stubbornness}, "
+            f"Model({network!r}, hidden {_reach(self.hidden)}{moving}, stubbornness {_reach(self.s)}, "
             f"{self.pressure}, {self.noise}{silent}{updating})"
         )
+
+    def _repr_html_(self) -> str:
+        network = self.network if self.temporal_network is None else self.temporal_network
+        parts = {
+            "network": repr(network),
+            "hidden opinions": _reach(self.hidden),
+            "stubbornness": _reach(self.s),
+            "peer pressure": str(self.pressure),
+            "noise": str(self.noise),
+            "start": "the hidden opinions" if isinstance(self.start, str) else "given",
+            "adaptation": self.adaptation,
+            "updates": self.activation,
+        }
+        rows = [(name, str(part)) for name, part in parts.items() if part is not None]
+        points = [] if self.hidden is None else curve(np.arange(1, self.n + 1), np.sort(self.hidden))
+        return f"<div>{html_table(rows, 'Model')}{html_sketch([points], 'hidden opinions in ascending order')}</div>"
+
+
+def _reach(values: Array | None) -> str:
+    """Return the range of values in words."""
+    if values is None:
+        return "unknown"
+    return f"{values[0]:.4g}" if np.ptp(values) == 0 else f"{values.min():.4g}–{values.max():.4g}"
 
 
 def require_synchronous(model: Model, what: str, remedy: str) -> None:
     """Raise an error for what is defined only where everybody updates at every step."""
     if model.activation is not None:
-        rule = f"{what} is worked out where everybody updates at every step"
+        rule = f"{what} requires that everybody updates at every step"
         raise ModelError(message(rule, got=str(model.activation), remedy=remedy))
 
 

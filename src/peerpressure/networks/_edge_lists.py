@@ -33,7 +33,7 @@ INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
-ALONE = "give it a second agent; who has no ties is named by a table of agents, a matrix or a graph"
+ALONE = "give it a second agent; people without ties are named by a table of agents, a matrix or a graph"
 # Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
 KINDS = ("type", "directed", "isdirected")
 ONE_WAY = {

@@ -43,6 +43,7 @@ from peerpressure.networks.validation import (
     unknown_labels,
 )
 from peerpressure.support.parameters import composed, is_labelled, values_in_order
+from peerpressure.support.text import curve, html_sketch, html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -925,6 +926,16 @@ class Network:
                 _frozen(self.__dict__[cached])
 
     def __repr__(self) -> str:
+        return f"Network({', '.join(self._facts())})"
+
+    def _repr_html_(self) -> str:
+        degrees = np.sort(self.degrees)[::-1]
+        points = curve(np.arange(1, self.n + 1), degrees)
+        sketch = html_sketch([points], "degrees of the agents, the largest first")
+        names = ("agents", "edges", "structure", "degrees", "components")
+        return f"<div>{html_table(zip(names, self._facts(), strict=False), 'Network')}{sketch}</div>"
+
+    def _facts(self) -> list[str]:
         low, high = self.degrees.min(), self.degrees.max()
         kinds = {"directed": self.directed, "signed": self.signed, "weighted": self.is_weighted and not self.signed}
         edges = f"{''.join(f'{kind} ' for kind, holds in kinds.items() if holds)}edge{'s' * (self.edge_count != 1)}"
@@ -936,7 +947,7 @@ class Network:
         ]
         if not self.is_connected:
             facts.append(f"{components(self.adjacency)[0]:,} components")
-        return f"Network({', '.join(facts)})"
+        return facts
 
     def _structure(self) -> str:
         """Return the property of the graph that decides the long run, in words."""

@@ -33,11 +33,15 @@ from peerpressure.networks._network import Network, check_unsigned
 from peerpressure.networks._network_process import NetworkProcess
 from peerpressure.networks.classes import components
 from peerpressure.networks.validation import Isolated, Label, check_integer, checked_isolated, chosen_labels
+from peerpressure.support.text import curve, html_sketch, html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+_ALONE: Mapping[Isolated, str] = {"own": "show their own opinions", "keep": "keep their last public opinions"}
+_SKETCHED = 160  # steps in the sketch of a notebook
 
 
 @final
@@ -622,6 +626,22 @@ class TemporalNetwork:
         changes = f"{count:,} change{'s' * (count != 1)} over 1…{self.span:,}"
         again = "" if self.period is None else ", repeated"
         return f"TemporalNetwork({self.n:,} agents, {pairs}, {changes}{again}, on average {self.mean_edges:.4g} edges)"
+
+    def _repr_html_(self) -> str:
+        kind = "directed pairs" if self.directed else "pairs"
+        rows = [
+            ("agents", f"{self.n:,}"),
+            (f"{kind} ever linked", f"{self.pair_count:,}"),
+            ("steps", f"1 to {self.span:,}{'' if self.period is None else ', repeated'}"),
+            ("changes", f"{np.count_nonzero(self.event_times > 1):,}"),
+            ("edges at a step", f"{self.mean_edges:.4g} on average"),
+            ("agents without neighbours", _ALONE[self.isolated]),
+        ]
+        change = (self.weights > 0).astype(np.int64) - (self.intervals.before > 0)
+        steps = np.linspace(1, self.span, min(self.span, _SKETCHED)).astype(np.int64)
+        counts = np.append(0, np.cumsum(change))[np.searchsorted(self.event_times, steps, side="right")]
+        sketch = html_sketch([curve(steps, counts)], "number of edges over time")
+        return f"<div>{html_table(rows, 'Temporal network')}{sketch}</div>"
 
 
 def _frozen(column: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -441,8 +441,8 @@ def _chain_events(edges: float, steps: int, birth: float, death: float) -> float
 _MARKOVIAN = "Each edge is a two-state Markov chain: it appears with probability birth, and disappears with death."
 _AGENTS, _ATTACHED, _ = GENERATORS["barabasi_albert"].parameters
 _RARE = Slider(0.001, 1.0, 0.001, start=0.1, log=True)
-_BIRTH = Parameter("birth", "probability", "birth", "of an absent edge to appear", above=0, slider=_RARE)
-_DEATH = Parameter("death", "probability", "death", "of a present edge to disappear", slider=_RARE)
+_BIRTH = Parameter("birth", "probability", "birth", "probability that an absent edge appears", above=0, slider=_RARE)
+_DEATH = Parameter("death", "probability", "death", "probability that a present edge disappears", slider=_RARE)
 _FAILURE = Slider(0.0, 0.99, 0.01, start=0.2)
 
 DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
@@ -454,7 +454,12 @@ DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
             lambda edges, steps, probability: _chain_events(edges, steps, 1 - probability, probability),
             (
                 Parameter(
-                    "probability", "probability", "probability", "of an edge to be absent", below=1, slider=_FAILURE
+                    "probability",
+                    "probability",
+                    "probability",
+                    "probability that an edge is absent",
+                    below=1,
+                    slider=_FAILURE,
                 ),
             ),
             short="failing",
@@ -468,7 +473,7 @@ DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
             "Each edge is rewired with a given probability at each step: one of its ends moves to a new neighbour.",
             # Each edge begins once, and each move ends one edge and begins another.
             lambda edges, steps, rate: edges * (1 + 2 * rate * steps),
-            (Parameter("rate", "probability", "rate", "of an edge to move in a step", slider=_RARE),),
+            (Parameter("rate", "probability", "rate", "probability that an edge moves in a step", slider=_RARE),),
         ),
         "gossip": Generator(
             gossip,
@@ -501,7 +506,7 @@ TEMPORAL: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
                     "exponent",
                     "real",
                     "exponent",
-                    "of the distribution of activities",
+                    "exponent of the distribution of activities",
                     at_least=0,
                     remedy="the literature has 2 to 3",
                     slider=Slider(0.0, 5.0, 0.1),

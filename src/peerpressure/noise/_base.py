@@ -134,7 +134,7 @@ _COEFFICIENT = Parameter(
 @final
 @dataclass(frozen=True)
 class AR1:
-    """First-order autoregressive noise, u_t = φ u_{t−1} + √(1−φ²) z_t, started from its stationary law.
+    """First-order autoregressive noise, u_t = φ u_{t−1} + √(1−φ²) z_t, started from its stationary distribution.
 
     Parameters
     ----------

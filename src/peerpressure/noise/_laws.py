@@ -131,7 +131,7 @@ class Laplace(Noise):
 @one_line
 @dataclass(frozen=True, eq=False, init=False)
 class Uniform(Noise):
-    """Bounded noise, uniform within √3 standard deviations: it excludes opinions for certain.
+    """Bounded noise, uniform within √3 standard deviations: it rules out opinions with certainty.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ class Custom(Noise):
     Parameters
     ----------
     distribution : frozen scipy.stats distribution
-        Law of the noise, with mean zero unless it is centred.
+        Noise distribution, with mean zero unless it is centred.
     std : float or array_like of shape (n,), optional
         Standard deviation to which the law is scaled; its own by default.
     centre : bool, default False

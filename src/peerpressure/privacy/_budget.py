@@ -75,7 +75,7 @@ _NAMES = {
 @read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget:
-    """Privacy of every person who is no insider against one observer, as the ``definition`` states it.
+    """Privacy of everybody who is not an insider, against the observer of the ``definition``.
 
     The properties give the most exposed agent's numbers. The information is exact, but an upper bound for AR(1) noise
     that is not Gaussian, and for an observer of some agents where noise is not Gaussian.
@@ -214,7 +214,7 @@ def budget(
     public_start: bool = False,
     should_stop: ShouldStop | None = None,
 ) -> Budget:
-    """Return what an observer at steps 1, …, T learns about each agent at worst, knowing the model.
+    """Return the most that an observer of steps 1, …, T who knows the model can learn about each agent.
 
     Parameters
     ----------
@@ -627,23 +627,25 @@ def _check_attainable(now: Budget) -> None:
         rule = "no amount of this noise meets a budget, because it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
     if now.model.noise.is_frozen and now.model.layout.has_hidden:
-        rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
+        rule = "frozen noise hides nothing from an observer of all agents where hidden opinions adapt"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))
     if now.definition.sees_start and isinstance(now.model.start, str):
-        rule = "no noise hides an opinion from who sees y₀ = x₀"
+        rule = "no noise hides an opinion from an observer of y₀ = x₀"
         raise InvalidInputError(
             message(rule, got="an observer who sees the start", remedy="give the model a public start")
         )
     if shows_start(now.model).any():
-        rule = "no noise hides an opinion from who sees it kept: y₀ = x₀ of agents who do not update at step 1"
+        rule = "no noise hides an opinion that stays public: y₀ = x₀ of agents who do not update at step 1"
         raise InvalidInputError(message(rule, got="a hidden start", remedy="give the model a public start"))
     if leaks_at_first_step(now.model) and now.definition.insiders:
         rule = "no noise hides an opinion from insiders who hear y₀ = x₀ of their neighbours"
         remedy = "give the model a public start, or delay its peer pressure"
         raise InvalidInputError(message(rule, got="a hidden start", remedy=remedy))
     if leaks_at_first_step(now.model) and now.model.noise.is_frozen:
-        rule = "frozen noise hides nothing from who sees all while neighbours hear hidden opinions at the start"
+        rule = (
+            "frozen noise hides nothing from an observer of all agents if neighbours hear hidden opinions at the start"
+        )
         remedy = "give the model a public start, or delay its peer pressure"
         raise InvalidInputError(message(rule, got="a hidden start", remedy=remedy))
     rule = "every agent needs noise at every step, and frozen noise the same scale at all of them"

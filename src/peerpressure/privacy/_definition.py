@@ -39,16 +39,16 @@ DEFINITION: Mapping[str, str] = MappingProxyType(
         "neighbouring inputs": f"{_INPUTS} Where there are several topics, each of its opinions changes by at most Δ.",
         "observer": "The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are "
         "agents who tell it their own hidden opinions and noise, and what their neighbours express.",
-        "public": "The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the "
-        "noise. Hidden opinions, noise and the seed are not.",
+        "public": "The model is known to the observer: network, stubbornness, pressure, adaptation and the noise "
+        "distribution. Hidden opinions, noise and the seed are not.",
         "runs": "One run is released, or R runs with the same hidden opinions and independent noise.",
         "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start "
         "is public where it is declared to be: as one number, or with public_start=True. Every other start is refused.",
         "person": "The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, "
         "one topic of it. A person who stands behind several agents is not covered.",
-        "seed": "Whoever knows or guesses the seed can subtract the noise and has the hidden opinions. A release draws "
-        "its noise from the operating system and stores no seed. A run with a seed is for study; without one of its "
-        "own it has seed 0, which anybody can try.",
+        "seed": "Whoever knows or guesses the seed can subtract the noise and obtain the hidden opinions. A release "
+        "draws its noise from the operating system and stores no seed. A run with a seed is for study; without one of "
+        "its own it has seed 0, which anybody can try.",
         "arithmetic": "ε is that of real numbers unless it is stated. A release has noise and opinions on a grid, and "
         "its ε holds for the floating-point numbers that it publishes. The last digits of other runs may reveal more.",
     }
@@ -92,7 +92,7 @@ class Granularity:
 @read_only
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """What one privacy account is about, as data: `terms` are its sentences and `warnings` what it does not cover.
+    """Assumptions of a privacy budget: `terms` are its sentences and `warnings` what it does not cover.
 
     Parameters
     ----------
@@ -383,7 +383,7 @@ def has_grid(system: System) -> bool:
 
 def _require_known_updates(model: Model) -> None:
     if model.activation is not None and model.activation.is_random:
-        rule = "a budget is that of everybody, or of a table of who updates"
+        rule = "a privacy budget needs synchronous updates, or a table of who updates"
         # Given the masks, which do not depend on opinions, fewer preferred opinions are released than by everybody.
         remedy = "pass model.synchronous, which bounds it from above where the start is public, or give a table"
         raise ModelError(message(rule, got=str(model.activation), remedy=remedy))

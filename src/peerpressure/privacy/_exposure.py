@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from peerpressure.recovery.observation import blank_outputs
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
+from peerpressure.support.text import html_columns
 from peerpressure.theory.propagation import step_count
 
 if TYPE_CHECKING:
@@ -129,6 +131,11 @@ class Exposure:
 
     def __str__(self) -> str:
         return exposure_text(self)
+
+    def _repr_html_(self) -> str:
+        head, mean, columns, rows, rest = _described(self)
+        texts = "".join(f"<div>{escape(text)}</div>" for text in (mean, *rest))
+        return f"<div><strong>{escape(head)}</strong>{html_columns(columns, rows)}{texts}</div>"
 
 
 def exposure(
@@ -276,7 +283,7 @@ def _default_prior(model: Model) -> Prior:
 def _variances(system: System, steps: int, look: Observation | None, priors: Iterable[Prior | None]) -> list[Array]:
     """Return the error variance of the best linear estimate of each agent, under each of the priors.
 
-    It is the same for every run and every law of the noise, so outputs of 0 are enough.
+    It is the same for every run and every noise distribution, so opinions of 0 are enough.
     """
     seen = (look or Observation()).resolve(system.model, np.arange(steps + 1))
     if not seen.free.size:
@@ -296,22 +303,39 @@ def _exact_variance(estimate: Estimate) -> Array:
     return np.concatenate([estimate.variance_of(block) for block in blocks])
 
 
-def exposure_text(result: Exposure) -> str:
-    """Return the agents at most risk, and the means of observed and unobserved ones."""
+class _Described(NamedTuple):
+    """An exposure in words: a heading, the means, a table of the agents at most risk, and what stands below it."""
+
+    head: str
+    mean: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    rest: list[str]
+
+
+def _described(result: Exposure) -> _Described:
     table, steps = result.table, f"{result.steps:,} step{'s' * (result.steps != 1)}"
     seen = int(table["seen"].sum())
     head = f"Exposure after {steps} to an observer of {seen:,} of {len(table):,} agents"
     groups = [("seen", table[table["seen"]]), ("unseen", table[~table["seen"]])]
     upper, lower = ("", "") if result.is_exact else (" ≤", " ≥")
     means = [f"{name}:{upper} {group['ratio'].mean():.3g}" for name, group in groups if len(group)]
-    worst = table.sort_values("rank", kind="stable").head(_SHOWN)
-    rows = [("agent", "seen", f"posterior/prior{upper}", "Cramér–Rao", f"bits{lower}")]
-    rows += [
+    columns = ("agent", "seen", f"posterior/prior{upper}", "Cramér–Rao", f"bits{lower}")
+    rows: list[tuple[str, ...]] = [
         (str(row.Index), "yes" if row.seen else "no", f"{row.ratio:.3g}", f"{row.cramer_rao:.3g}", f"{row.bits:.3g}")
-        for row in worst.itertuples()
+        for row in table.sort_values("rank", kind="stable").head(_SHOWN).itertuples()
     ]
-    widths = [max(len(row[k]) for row in rows) + 2 for k in range(5)]
-    lines = ["  " + "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    more = [f"  and {len(table) - _SHOWN:,} more"] * (len(table) > _SHOWN)
-    mean = f"mean posterior/prior variance, {', '.join(means)}"
+    more = [f"and {len(table) - _SHOWN:,} more"] * (len(table) > _SHOWN)
+    notes = [result.note] * bool(result.note)
+    return _Described(head, f"mean posterior/prior variance, {', '.join(means)}", columns, rows, more + notes)
+
+
+def exposure_text(result: Exposure) -> str:
+    """Return the agents at most risk, and the means of observed and unobserved ones."""
+    head, mean, columns, rows, rest = _described(result)
+    widths = [max(map(len, cells)) + 2 for cells in zip(columns, *rows, strict=True)]
+    lines = [
+        "  " + "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in [columns, *rows]
+    ]
+    more = [f"  {text}" for text in rest[: len(rest) - bool(result.note)]]
     return "\n".join([head, mean, *(line.rstrip() for line in lines), *more, *textwrap.wrap(result.note, _WIDTH)])

@@ -553,7 +553,7 @@ def frontier(
     last = int(horizons[-1])
     definition = Definition(model, last, sensitivity, sees_start, runs, observed, insiders, unit, public_start)
     if definition.sees_start and isinstance(model.start, str):
-        rule = "no noise hides an opinion from who sees y₀ = x₀"
+        rule = "no noise hides an opinion from an observer of y₀ = x₀"
         raise InvalidInputError(
             message(rule, got="an observer who sees the start", remedy="give the model a public start")
         )

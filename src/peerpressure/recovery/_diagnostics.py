@@ -18,6 +18,7 @@ from peerpressure.recovery._misses import ScoreTests
 from peerpressure.recovery.digits import grid_note, undeclared_rounding
 from peerpressure.support.immutable import read_only
 from peerpressure.support.resources import few_threads
+from peerpressure.support.text import html_table
 
 if TYPE_CHECKING:
     import pandas
@@ -251,13 +252,13 @@ class FitTest(NamedTuple):
 
 TESTS: Mapping[str, FitTest] = {
     "size": FitTest(size, "the noise is larger or smaller than declared"),
-    "agents": FitTest(agents, "the noise differs in size between agents beyond what is declared"),
-    "outlier": FitTest(outlier, "the noise of one agent is larger or smaller than that of the others"),
-    "lags": FitTest(lags, "noise is correlated in time in another way than declared"),
-    "drift": FitTest(drift, "residuals of single agents drift, as with another network, stubbornness or pressure"),
-    "steps": FitTest(steps, "residuals become larger or smaller over time, as with another pressure or time scale"),
-    "tails": FitTest(tails, "tails of the noise are heavier or lighter than those of the declared law"),
-    "law": FitTest(law, "the distribution of the noise is not the declared one"),
+    "agents": FitTest(agents, "the size of the noise differs between agents more than declared"),
+    "outlier": FitTest(outlier, "one agent has more or less noise than the others"),
+    "lags": FitTest(lags, "the noise is correlated in time in a different way than declared"),
+    "drift": FitTest(drift, "residuals of some agents drift, as under another network, stubbornness or pressure"),
+    "steps": FitTest(steps, "residuals become larger or smaller over time, as under another pressure or time scale"),
+    "tails": FitTest(tails, "the noise has heavier or lighter tails than declared"),
+    "law": FitTest(law, "the noise distribution is not the declared one"),
 }
 
 
@@ -285,7 +286,7 @@ def holm(p: Array) -> Array:
 DOUBTFUL, REJECTED = 0.01, 1e-4
 # Outputs that are inverted, and multiplications of a filter, within a second or so.
 _QUICK, _QUICK_FILTER = 1e6, 1e8
-_IMPOSSIBLE = "outputs contradict the model where it leaves no room for noise"
+_IMPOSSIBLE = "answers contradict the model where it leaves no room for noise"
 
 
 class Likelihood(NamedTuple):
@@ -319,7 +320,7 @@ class FitDiagnostics:
 
     Each output is predicted from the earlier ones, and the standardised errors of these predictions are tested. They
     are exactly independent and standard normal under the model, also where x₀ is unknown. What cannot be tested is
-    None: the law of the noise has no density (random signs), the noise cancels, or no output is left over once x₀ is
+    None: the noise distribution has no density (random signs), the noise cancels, or no output is left over once x₀ is
     determined.
 
     Attributes
@@ -578,7 +579,14 @@ class FitDiagnostics:
         return table
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:<22}{text}" for name, text in (*self.summary(), *(("note", x) for x in self.notes)))
+        return "\n".join(f"{name:<22}{text}" for name, text in self._rows)
+
+    def _repr_html_(self) -> str:
+        return f"<div>{html_table(self._rows, 'Tests of fit')}</div>"
+
+    @property
+    def _rows(self) -> list[tuple[str, str]]:
+        return [*self.summary(), *(("note", note) for note in self.notes)]
 
 
 def _verdict(p: Array | None) -> str:
@@ -586,5 +594,5 @@ def _verdict(p: Array | None) -> str:
         return "nothing can be tested"
     # The smallest of many p-values is small by chance; multiplying by their number is Bonferroni's correction.
     least = min(1.0, float(p.min()) * p.size)
-    words = "another model made these outputs" if least <= REJECTED else "outputs are doubtful under the model"
-    return f"{'outputs are as the model expects' if least > DOUBTFUL else words} (p = {least:.2g})"
+    words = "the model does not fit the data" if least <= REJECTED else "the fit of the model is doubtful"
+    return f"{'the model fits the data' if least > DOUBTFUL else words} (p = {least:.2g})"

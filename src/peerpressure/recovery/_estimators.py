@@ -97,7 +97,7 @@ class Estimator(NamedTuple):
 
 AUTO = "auto"
 UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
-COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
+COARSE_ROUNDING = "rounding exceeds the noise of answers: errors are approximate"
 # Least noise beside rounding that is looked for, in standard deviations of all outputs.
 _LEAST_NOISE = 1e-4
 
@@ -114,7 +114,7 @@ def recover(
 ) -> Estimate:
     """Estimate the hidden opinions from what is observed of a run.
 
-    The observer knows network, stubbornness, peer pressure, how opinions adapt and the law of the noise, but not x₀;
+    The observer knows network, stubbornness, peer pressure, how opinions adapt and the noise distribution, but not x₀;
     the model's own hidden opinions are never used, except to compare with. If it is random who updates, the observer
     sees who does, and the estimate is the exact one given that. A run that continues another is read as one
     that began at step 0 and is observed from where its record begins.
@@ -130,7 +130,7 @@ def recover(
         Where the model has neither hidden opinions nor noise, it also estimates the size of Gaussian noise, and the
         note says so. "innovations" inverts the update and averages, the best linear method for complete outputs;
         "kalman" gives the best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are
-        regressions with exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the
+        regressions with exact sandwich covariances; "likelihood" uses the noise distribution; "snapshot" uses only the
         last step. In continuous time, "innovations" or "kalman".
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on. If the record has
@@ -182,7 +182,7 @@ def _recover(system: System, data: Outputs, method: str, prior: Prior | None, ta
     row = METHODS[method]
     if system.is_continuous and not row.continuous:
         rule = f"in continuous time the method must be one of {', '.join(methods_for(continuous=True))}"
-        remedy = "'innovations' needs all outputs, and 'kalman' can do without"
+        remedy = "'innovations' needs all answers, and 'kalman' can do without"
         raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
     # If opinions are constant, the current ones are x₀, and every method estimates them.
     follows = target == "current" and system.layout.has_hidden
@@ -250,7 +250,7 @@ def _what_is_missing(data: Outputs) -> str:
         return f"{seen.agents.size:,} of {seen.n:,} agents are observed"
     if not seen.uninterrupted:
         return "steps are missing"
-    return f"outputs are rounded to {seen.rounding:g}" if seen.rounding else "outputs are missing"
+    return f"answers are rounded to {seen.rounding:g}" if seen.rounding else "answers are missing"
 
 
 def _with_noise(system: System, std: float) -> System:
@@ -269,7 +269,7 @@ def _noise_size(system: System, data: Outputs) -> float:
 
     std = _beside_rounding(variance, data) if data.seen.noise_variance else float(np.sqrt(variance(1.0)))
     if not std:
-        rule = "noise of unknown size is estimated from outputs that are left over once x₀ is determined"
+        rule = "noise of unknown size is estimated from answers that are left over once x₀ is determined"
         remedy = "observe longer, or give the model its noise, for instance Gaussian(0.1)"
         raise InvalidInputError(message(rule, got="none", remedy=remedy))
     return std
@@ -382,8 +382,8 @@ def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None
     """Return the filter's posterior of x_{T+1}, from any outputs."""
     model = system.model
     if model.n > limits.PARTIAL_LIMIT:
-        rule = f"current opinions are filtered from partial outputs for at most {limits.PARTIAL_LIMIT:,} agents"
-        remedy = "use complete outputs with the method innovations, which takes millions"
+        rule = f"current opinions are filtered from partial answers for at most {limits.PARTIAL_LIMIT:,} agents"
+        remedy = "use complete answers with the method innovations, which takes millions"
         raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy), argument="method")
     last = last_step(system, data, prior)
     solution = last.information.solve()
@@ -444,7 +444,7 @@ METHODS: Mapping[str, Estimator] = {
     "likelihood": Estimator(
         _by_likelihood,
         "Maximum likelihood",
-        "Uses the law of the noise: the median for Laplace, the midrange for uniform noise.",
+        "Uses the noise distribution: the median for Laplace, the midrange for uniform noise.",
         linear=False,
     ),
     "snapshot": Estimator(

@@ -202,7 +202,7 @@ def _of_complete(model: Model, last: int) -> Information:
 def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     """Return the information that is gathered step by step from the observed outputs, whatever their values."""
     if system.n > limits.PARTIAL_LIMIT:
-        rule = f"partial observations can be judged for at most {limits.PARTIAL_LIMIT} agents"
+        rule = f"tests of fit of partial observations take at most {limits.PARTIAL_LIMIT} agents"
         raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
     # Complete outputs in discrete time have been dealt with, where they can be inverted.
     state = gathered(*blank_outputs(system, seen))

@@ -288,8 +288,8 @@ def _pseudo_inverse(matrix: Array, tolerance: float, size: float) -> tuple[Array
 def _check_consistent(residual: Array, size: float, rounding: Array) -> None:
     excess = np.abs(residual).max(axis=1, initial=0.0) - ROUNDING_ALLOWANCE * rounding
     if excess.max(initial=0.0) > CONTRADICTION * size:
-        rule = "outputs must follow the model where it leaves no room for noise"
-        remedy = "check that model, start and outputs belong together, or declare the rounding of outputs"
+        rule = "answers must follow the model where it leaves no room for noise"
+        remedy = "check that model, start and answers belong together, or declare the rounding of answers"
         got = f"a mismatch of {np.abs(residual[excess.argmax()]).max():.3g}"
         raise ContradictionError(message(rule, got=got, remedy=remedy), argument="rounding")
 

@@ -166,7 +166,7 @@ def _golden(fit: Callable[[Array], Array], low: Array, high: Array) -> Array:
 
 
 def _refuse_impossible(law: str, agent: int) -> None:
-    rule = f"outputs must be ones that {law} noise can make"
+    rule = f"answers must be ones that {law} noise can make"
     got = f"steps of agent number {agent} that no hidden opinion explains"
     remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
     raise ContradictionError(message(rule, got=got, remedy=remedy))
@@ -281,7 +281,7 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estim
 def _of_law(model: Model, data: Outputs) -> Estimate:
     """Return the maximum likelihood of each agent's ξ_t under white noise that is not Gaussian."""
     if model.noise.autocorrelation:
-        rule = "the likelihood of noise that is not Gaussian needs it drawn anew at every step"
+        rule = "the likelihood of noise that is not Gaussian needs fresh noise at every step"
         remedy = "use the method kalman or innovations, the best linear ones"
         raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy), argument="method")
     seen, free = observed_steps(model, data), data.seen.free

@@ -18,6 +18,7 @@ from peerpressure.recovery._network_likelihood import Index, Mask
 from peerpressure.recovery.digits import grid_note
 from peerpressure.support.immutable import read_only
 from peerpressure.support.parameters import checked_level
+from peerpressure.support.text import html_table
 
 if TYPE_CHECKING:
     import pandas
@@ -235,7 +236,7 @@ class NetworkEstimate:
         if shown and not self.signed:
             yield (
                 f"{int(self.negative_pairs.sum())} weights are negative at a level of 0.1 % (p = "
-                f"{self.distrust_p_value:.1g} together): these outputs show distrust, or another model made them. "
+                f"{self.distrust_p_value:.1g} together): these answers show distrust, or do not fit the model. "
                 "Weights are fitted as if none were negative, so the edges and confidences above may be false; "
                 "infer a signed network, with weights of both signs"
             )
@@ -246,7 +247,7 @@ class NetworkEstimate:
             )
         # Bonferroni's correction: the smallest of many p-values is small by chance.
         if float(self.goodness_of_fit.min()) * n < 1e-4:
-            yield "residuals depend on time: another model made these outputs"
+            yield "residuals depend on time: the model does not fit the data"
         if self.unobserved:
             yield f"{self.unobserved:,} agents are not observed: weights are biased"
         if self.spacing:
@@ -298,21 +299,29 @@ class NetworkEstimate:
         return pandas.DataFrame(columns)
 
     def __str__(self) -> str:
+        head, rows = self._described()
+        indented = "\n" + " " * 20
+        return "\n".join([head, *(f"  {name:<18}{indented.join(wrap(text, 88))}" for name, text in rows)])
+
+    def _repr_html_(self) -> str:
+        head, rows = self._described()
+        return f"<div>{html_table(rows, head)}</div>"
+
+    def _described(self) -> tuple[str, list[tuple[str, str]]]:
+        """Return a heading, and the facts by name."""
         n = len(self.labels)
         kind = ("symmetric" if self.symmetric else "directed") + (", with distrust" if self.signed else "")
         scale, (fewest, longest) = float(np.median(self.scale_std)), (int(self.steps.min()), int(self.steps.max()))
         steps = f"{fewest:,}" if fewest == longest else f"{fewest:,} to {longest:,}"
         known = f"standard error {scale * np.median(self.noise_std):.2g}" if np.isfinite(scale) else "as assumed"
-        lines = [
-            f"Network of {n:,} agents, {kind}, from {steps} steps of each",
-            f"  edges selected    {self._count()} of {n * (n - 1):,} ordered pairs",
-            f"  confident at 99%  {int(np.sum(self.confidence >= 0.99)):,}",
-            f"  noise             {np.median(self.noise_std):.4g} (median agent), {known}",
-            f"  scale of weights  identified for {int(self.scale_identified.sum()):,} of {n:,} agents",
+        rows = [
+            ("edges selected", f"{self._count()} of {n * (n - 1):,} ordered pairs"),
+            ("confident at 99%", f"{int(np.sum(self.confidence >= 0.99)):,}"),
+            ("noise", f"{np.median(self.noise_std):.4g} (median agent), {known}"),
+            ("scale of weights", f"identified for {int(self.scale_identified.sum()):,} of {n:,} agents"),
         ]
-        indented = "\n" + " " * 20
-        lines += [f"  note              {indented.join(wrap(note, 88))}" for note in self.notes]
-        return "\n".join(lines)
+        rows += [("note", note) for note in self.notes]
+        return f"Network of {n:,} agents, {kind}, from {steps} steps of each", rows
 
     def __repr__(self) -> str:
         kind = "weights of both signs" if self.signed else "weights above 0"

@@ -88,7 +88,7 @@ def infer_network(
     pressure : Schedule, float, str or sequence of float, optional
         Peer pressure ρ_t; by default that of a run's model. Data in another form have none.
     noise : Noise, optional
-        Law of the noise; by default that of a run's model, and Gaussian for outputs that were not simulated. White or
+        Noise distribution; by default that of a run's model, and Gaussian for outputs that were not simulated. White or
         AR(1) with its coefficient known; errors are exact in the limit of many steps for every white law without skew
         and with a finite fourth moment.
     std : {"common", "agent", "known"}, default "common"
@@ -195,7 +195,7 @@ def _named(estimate: NetworkEstimate, labels: tuple[Hashable, ...], missing: int
 
 
 def _law(run: Trajectory, noise: Noise | None) -> Noise:
-    """Return the law of the noise; that of data is Gaussian unless something else is known."""
+    """Return the noise distribution; that of data is Gaussian unless something else is known."""
     known = run.model.noise if noise is None else noise
     return Gaussian() if noise is None and run.seed < 0 and known.is_zero else known
 
@@ -286,7 +286,7 @@ def _steps(
     """Return the usable steps, the observed agents, and the spacing of a grid on which their outputs lie."""
     data = outputs_of(run, run.model, observation)
     if data.seen.rounding:
-        rule = "outputs must be exact for the network to be inferred"
+        rule = "answers must be exact for the network to be inferred"
         remedy = "leave rounding out; differences of late opinions are smaller than it as a rule"
         raise InvalidInputError(message(rule, got=f"rounding {data.seen.rounding:g}", remedy=remedy))
     values, times = data.values, data.seen.times
@@ -365,9 +365,9 @@ def _check_steps(usable: Mask) -> None:
 
 def _check_sizes(group: ProductSums) -> ProductSums:
     if not 0 < float(np.trace(group.s)) < np.inf:
-        rule = "outputs must differ between agents, and squares of ρ times their differences be neither 0 nor infinite"
+        rule = "answers must differ between agents, and squares of ρ times their differences be neither 0 nor infinite"
         got = f"a sum of squares of {np.trace(group.s):g}"
-        raise InvalidInputError(message(rule, got=got, remedy="check the outputs, and choose another unit of opinions"))
+        raise InvalidInputError(message(rule, got=got, remedy="check the answers, and choose another unit of opinions"))
     return group
 
 

@@ -38,7 +38,7 @@ _BLOCK = 2**22
 @final
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The usable steps of a run: states y of shape (replicates, T, n) at times t₁ < … < t_T, and the law of the noise.
+    """The usable steps of a run: states y of shape (replicates, T, n) at times t₁ < … < t_T, and their noise.
 
     ``rho`` and ``scale`` (T,) are ρ_t and the noise's scale at these times, ``coefficient`` is its autocorrelation φ.
     A step enters if its predecessor is recorded, and for φ ≠ 0 the one before that as well. ``known`` (n,) is x₀ where
@@ -373,10 +373,10 @@ def is_resolved(matrix: Array) -> bool:
 
 
 def _refuse_dependent() -> NoReturn:
-    rule = "weights are told apart by noise that moves every agent anew at each step"
-    got = "outputs of which some follow from the others to the last digits"
+    rule = "weights can be estimated only if fresh noise moves every agent at each step"
+    got = "answers of which some follow from the others to the last digits"
     remedy = (
-        "check that the noise is neither absent nor frozen and that no agent is a copy of another; of such outputs "
+        "check that the noise is neither absent nor frozen and that no agent is a copy of another; of such answers "
     )
     remedy += "no network can be inferred"
     raise InvalidInputError(message(rule, got=got, remedy=remedy))

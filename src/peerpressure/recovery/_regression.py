@@ -453,7 +453,7 @@ def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
 
     Outputs without noise are taken as exact; if there are no others, all weigh the same.
     """
-    check_dense(model, WLS, "forms the variance of every output and")
+    check_dense(model, WLS, "forms the variance of every answer and")
     design = design_of(model, data)
     variances = output_variances(design)
     rows = design.observed(data)
@@ -487,7 +487,7 @@ def _rows_at(design: RegressionDesign, where: NDArray[np.bool_]) -> Array:
 
 def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate from only the last step with outputs: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
-    check_dense(model, SNAPSHOT, "forms the covariance of the outputs and")
+    check_dense(model, SNAPSHOT, "forms the covariance of the answers and")
     row = int(np.flatnonzero(data.present.any(axis=1))[-1])
     # Outputs missing in this step are dropped, which leaves the design without gaps.
     there = np.flatnonzero(data.present[row])

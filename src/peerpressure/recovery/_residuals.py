@@ -74,7 +74,7 @@ _ROOT_TWO = float(np.sqrt(2))
 
 
 def has_density(model: Model) -> bool:
-    """Return whether the law of the noise has a density that `law_scores` can follow: on the whole line, or uniform."""
+    """Return whether noise has a density that `law_scores` can follow: on the whole line, or uniform."""
     noise = model.noise
     if isinstance(noise, (Rademacher, NoNoise)):
         return False

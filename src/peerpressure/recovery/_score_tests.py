@@ -80,7 +80,7 @@ def score_tests(system: System, data: Outputs) -> ScoreTests:
         return ScoreTests(labels, reason="no agent has enough steps that are observed together with its neighbours")
     whole = bool((steps.present.any(axis=1) == steps.present.all(axis=1)).all())
     if model.noise.autocorrelation and not (data.complete and whole):
-        return ScoreTests(labels, reason="AR(1) noise needs complete outputs")
+        return ScoreTests(labels, reason="AR(1) noise needs complete answers")
     design = _design(model, data, steps)
     kinds = list(_kinds(model, design))
     laws = dict(zip((kind.name for kind in kinds), _redrawn(model.noise, design, kinds).T, strict=True))
@@ -118,13 +118,13 @@ def _obstacle(system: System, data: Outputs) -> str:
     if system.is_continuous:
         return "scores are those of a model in discrete time"
     if data.seen.rounding:
-        return "rounded outputs have no residual of a single step"
+        return "rounded answers have no residual of a single step"
     if noise.is_frozen or noise.is_zero or not noise.deviations(system.model.n).all():
         return "every agent needs fresh noise at every step"
     if noise.autocorrelation and not isinstance(noise, Gaussian):
         return "AR(1) noise must be Gaussian"
     if data.values.size > SCORED_NUMBERS:
-        return f"there are more than {SCORED_NUMBERS:,} outputs"
+        return f"there are more than {SCORED_NUMBERS:,} answers"
     return ""
 
 

@@ -143,13 +143,13 @@ def _refusal(model: Model, last: int) -> tuple[str, str] | None:
     # this elimination does not.
     least = float(noise.deviations(model.n).min()) * float(noise.scale(np.arange(1, last + 1)).min(initial=1))
     if least == 0 or abs(noise.autocorrelation) == 1:
-        rule = "partial outputs of a large network need noise that is drawn anew at every step"
+        rule = "partial answers of a large network need fresh noise at every step"
         return rule, "frozen noise" if least else "agents or steps without noise"
     # Whitening would make rows reach two adopted parts back, and the carriers rotate only one step at a time.
     if noise.autocorrelation and model.layout.has_hidden:
-        return "partial outputs of a large network whose opinions adapt need white noise", str(noise)
+        return "partial answers of a large network whose opinions adapt need white noise", str(noise)
     if model.keeps:
-        return "partial outputs of a large network need noise in all of them", "agents who keep their opinions"
+        return "partial answers of a large network need noise in all of them", "agents who keep their opinions"
     return None
 
 
@@ -195,7 +195,7 @@ class SparseStates:
         refusal = _refusal(self.model, self.data.seen.last)
         if refusal is not None:
             rule, got = refusal
-            remedy = "use complete outputs with the method innovations, or a smaller network"
+            remedy = "use complete answers with the method innovations, or a smaller network"
             raise TooLargeError(
                 message(rule, got=f"{got} among {self.model.n} agents", remedy=remedy), argument="method"
             )

@@ -197,7 +197,7 @@ def _from_path(path: Path, system: System | None, step: str | None, origin: obje
             rule, got = "times of a stored run count steps already", "a step or an origin"
             raise InvalidInputError(message(rule, got=got, remedy="leave it out, or pass a table with dates"))
         return _from_run(path, system), "a stored run"
-    with naming(path, "a file of outputs"):
+    with naming(path, "a file of answers"):
         frame, words = outputs.read_frame(path, None if system is None else system.model, calendar=is_calendar(step))
         run, clock = _from_frame(frame, system, step, origin)
     return run, "; ".join(filter(None, [words, clock]))
@@ -216,7 +216,7 @@ def _from_netcdf(path: Path, system: System | None) -> Trajectory:
         with xarray.open_dataset(path, engine="h5netcdf") as stored:
             loaded = stored.load()
     except FileNotFoundError:
-        raise FileFormatError(message("a file of outputs must exist", got=path, remedy="check the path")) from None
+        raise FileFormatError(message("a file of answers must exist", got=path, remedy="check the path")) from None
     except (OSError, ValueError, KeyError) as error:
         remedy = "pass a file that peerpressure run or Trajectory.to_xarray wrote"
         raise FileFormatError(
@@ -230,7 +230,7 @@ def _from_xarray(given: Any, system: System | None) -> Trajectory:
     if _is_from(given, "xarray", "Dataset"):
         if "public" not in given:
             got = f"variables {', '.join(map(str, given.data_vars)) or 'none'}"
-            remedy = "rename the one that has the outputs, or record states"
+            remedy = "rename the one that has the answers, or record states"
             raise InvalidInputError(message("a data set must have a variable 'public'", got=got, remedy=remedy))
         array = given["public"]
     if not {"time", "agent"} <= set(array.dims):
@@ -313,7 +313,7 @@ def _from_array(values: NDArray[Any], system: System) -> Trajectory:
         or not values.shape[-2]
         or values.dtype.kind not in "biuf"
     ):
-        rule = f"an array of outputs must have shape (steps, {model.n}) or (replicates, steps, {model.n})"
+        rule = f"an array of answers must have shape (steps, {model.n}) or (replicates, steps, {model.n})"
         got = f"{values.dtype} of shape {values.shape}"
         remedy = "transpose it, or pass a data frame with one column for each observed agent"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))

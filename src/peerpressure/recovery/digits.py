@@ -134,7 +134,7 @@ def grid_note(
 ) -> str:
     """Return the remark that outputs lie on a grid which was not declared, what that does, and what to do."""
     rounding = f"a rounding of {spacing:.10g}"
-    return f"all outputs lie on a grid of spacing {spacing:.10g}, {effect}: {remedy.format(rounding=rounding)}"
+    return f"all answers lie on a grid of spacing {spacing:.10g}, {effect}: {remedy.format(rounding=rounding)}"
 
 
 def contradiction_remedy(data: Outputs, otherwise: str) -> str:

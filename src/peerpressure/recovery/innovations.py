@@ -197,14 +197,14 @@ def check_complete(data: Outputs) -> None:
     seen = data.seen
     if not seen.everyone:
         got = f"{seen.agents.size} of {seen.n}"
-        rule = "inverting the update needs the outputs of all agents"
+        rule = "inverting the update needs the answers of all agents"
     elif seen.rounding:
-        rule, got = "inverting the update needs exact outputs", f"outputs rounded to {seen.rounding:g}"
+        rule, got = "inverting the update needs exact answers", f"answers rounded to {seen.rounding:g}"
     elif not seen.uninterrupted:
         rule = "inverting the update needs every step from 1 on"
         got = f"{seen.times.size} steps from {seen.times[0]} to {seen.last}" if seen.times.size else "no step"
     else:
-        rule, got = "inverting the update needs every output", f"{int((~data.present).sum())} missing ones"
+        rule, got = "inverting the update needs every answer", f"{int((~data.present).sum())} missing ones"
     remedy = "use the method kalman, gls or ols, which can do without"
     raise InvalidInputError(message(rule, got=got, remedy=remedy), argument="method")
 
@@ -248,7 +248,7 @@ class Bounds:
         bad = np.argwhere(self._low > self._high)
         if bad.size:
             agent = self._model.network.labels[bad[0][0]]
-            rule = f"outputs must be ones that the model can show ({noise})"
+            rule = f"answers must be ones that the model can show ({noise})"
             got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
             remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
             raise ContradictionError(message(rule, got=got, remedy=contradiction_remedy(self._data, remedy)))
@@ -293,10 +293,10 @@ class ObservedSteps:
 def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
     """Return all pairs of outputs in which the step of an agent is observed from beginning to end."""
     if data.seen.rounding:
-        rule = "a likelihood needs exact outputs"
+        rule = "a likelihood needs exact answers"
         remedy = "use the method kalman, which knows of rounding"
         raise InvalidInputError(
-            message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy), argument="method"
+            message(rule, got=f"answers rounded to {data.seen.rounding:g}", remedy=remedy), argument="method"
         )
     observed = {0, *data.seen.times.tolist()}
     steps = [step for step in open_steps(model, data) if {step.t, step.t - 1} <= observed]
@@ -482,7 +482,7 @@ class Complete:
         n = self.model.n
         if n > limits.DENSE_LIMIT and self.has_exact_rows:
             what = "agents or steps free of noise and an unseen start"
-            rule = f"{what} can be dealt with for at most {limits.DENSE_LIMIT:,} agents"
+            rule = f"{what} is supported for at most {limits.DENSE_LIMIT:,} agents"
             raise TooLargeError(message(rule, got=f"{n:,}", remedy="give the model its start"))
         rows, values = self._exact(inverted) if self.has_exact_rows else (None, None)
         right = np.zeros((n, 1)) if inverted is None else self.own[:, None] * inverted.mean

@@ -383,7 +383,7 @@ class Equations:
         means, rest = prior.given(known)
         f, apply, gross = self.diagonal.size, self.apply, self.gross
         if not self.is_dense and not rest.is_diagonal:
-            rule = f"a correlated prior can be dealt with for at most {limits.DENSE_LIMIT:,} agents"
+            rule = f"a correlated prior is supported for at most {limits.DENSE_LIMIT:,} agents"
             raise TooLargeError(message(rule, got=f"{f:,}", remedy="use a prior of variances"))
         added = 1 / rest.variances(f) if rest.is_diagonal else np.linalg.inv(rest.variance)
         columns, own = (added[:, None], added) if rest.is_diagonal else (added, added.diagonal())
@@ -622,7 +622,7 @@ def conjugate_gradients(
     left = math.sqrt(float(np.divide(rz, goal, out=np.zeros_like(rz), where=goal > 0).max())) * tolerance
     goal_text, left_text = contrast(tolerance, left, digits=1)
     rule = (
-        f"conjugate gradients must reach a residual of {goal_text} in {max_iter:,} iterations, for which the outputs "
+        f"conjugate gradients must reach a residual of {goal_text} in {max_iter:,} iterations, for which the answers "
         "must say enough of every agent"
     )
     remedy = "give a prior, or observe more agents or steps"

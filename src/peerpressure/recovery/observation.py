@@ -100,7 +100,7 @@ class Observation:
             object.__setattr__(self, "times", tuple(_whole(t, "an observed step") for t in self.times))
         object.__setattr__(self, "first_step", _whole(self.first_step, "first_step"))
         if not (isinstance(self.rounding, (int, float, np.number)) and 0 <= float(self.rounding) < np.inf):
-            remedy = "use 0 for outputs that are seen as they are"
+            remedy = "use 0 for answers that are seen as they are"
             rule = "rounding must be a finite spacing, not negative"
             raise InvalidInputError(message(rule, got=repr(self.rounding), remedy=remedy))
         if self.scale is not None:
@@ -408,7 +408,7 @@ def _selected(run: Trajectory, system: System, observation: Observation | None) 
     free = np.flatnonzero(np.isnan(known[0]))
     if not present.any() and free.size == model.n:
         remedy = "look at steps and agents that the data hold"
-        raise InvalidInputError(message("an observer must see an output", got="only missing ones", remedy=remedy))
+        raise InvalidInputError(message("an observer must see an answer", got="only missing ones", remedy=remedy))
     chosen = look.sees_start or look.first_step > 0 or look.times is not None
     has_start = trajectory.times[:1] == 0 and isinstance(model.start, str) and np.isfinite(states[:, 0, columns]).any()
     return Outputs(
@@ -451,7 +451,7 @@ def _observed_already(data: Outputs, system: System, observation: Observation | 
         rule, remedy = "an observation selects from a run", "pass the run, or the observation to outputs_of"
         raise InvalidInputError(message(rule, got="one of Outputs, which are selected already", remedy=remedy))
     if data.seen.n != system.model.n:
-        rule, remedy = f"outputs must be of the model's {system.model.n} agents", "select them with this model"
+        rule, remedy = f"answers must be of the model's {system.model.n} agents", "select them with this model"
         raise InvalidInputError(message(rule, got=data.seen.n, remedy=remedy))
     return data
 
@@ -463,7 +463,7 @@ def on_grid(system: System, trajectory: Trajectory) -> Trajectory:
     whole = np.rint(steps)
     off = np.flatnonzero(np.abs(steps - whole) > _TIME_TOLERANCE)
     if off.size:
-        rule = "outputs must come at whole steps" if h == 1 else f"outputs must come at multiples of the step {h:g}"
+        rule = "answers must come at whole steps" if h == 1 else f"answers must come at multiples of the step {h:g}"
         remedy = "pass the SDE that the run was made with, and with its step"
         raise InvalidInputError(message(rule, got=f"t = {trajectory.times[off[0]]:g}", remedy=remedy))
     return replace(trajectory, times=whole.astype(np.int64))
@@ -586,9 +586,9 @@ def _present(values: NDArray[Any], times: Positions) -> NDArray[np.bool_]:
 
 def _uneven(step: int, *, infinite: bool) -> str:
     if infinite:
-        rule, remedy = "outputs must be finite, or NaN where they are missing", "repair or remove it"
+        rule, remedy = "answers must be finite, or NaN where they are missing", "repair or remove it"
         return message(rule, got=f"an infinite one at step {step}", remedy=remedy)
-    rule = "outputs must be missing at the same places in all replicates"
+    rule = "answers must be missing at the same places in all replicates"
     return message(rule, got=f"different ones at step {step}", remedy="recover the replicates one at a time")
 
 
@@ -674,7 +674,7 @@ def who_updated(data: Record, model: Model) -> NDArray[np.bool_]:
         rule = "who updated is read off a run in which all agents are recorded at every step, with its start"
         raise InvalidInputError(message(rule, got=repr(run)[:120], remedy=f"record all, or {_TABLE}"))
     if not np.isfinite(states).all():
-        raise InvalidInputError(message("who updated is read off complete outputs", got="missing ones", remedy=_TABLE))
+        raise InvalidInputError(message("who updated is read off complete answers", got="missing ones", remedy=_TABLE))
     if first == 1:
         start = np.broadcast_to(model.start_state.astype(states.dtype), (states.shape[0], 1, model.n))
         states = np.concatenate([start, states], axis=1)
@@ -688,7 +688,7 @@ def given_who_updated(run: Trajectory, system: System, observation: Observation 
         return system
     look = observation or Observation()
     if look.agents is not None or look.rounding:
-        rule = "who updated is read off the exact outputs of all agents"
+        rule = "who updated is read off the exact answers of all agents"
         got = "rounding" if look.rounding else "some agents"
         raise InvalidInputError(message(rule, got=got, remedy=_TABLE))
     masks = who_updated(run, system.model)

@@ -99,7 +99,7 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
             raise InvalidInputError(message(rule, got=got, remedy="leave it out, or pass a table with dates"))
         return ObservedOutputs({"": observations_of(path, system)}, "a stored run")
     model, length = system.model, system.step if system.is_continuous else None
-    with naming(path, "a file of outputs"):
+    with naming(path, "a file of answers"):
         frame, words = read_frame(path, model, calendar=is_calendar(step))
         if length is not None and step is None:
             frame = multiples(frame, length)

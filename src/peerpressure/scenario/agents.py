@@ -616,7 +616,7 @@ ADAPTATION = Feature(
     "Adaptation",
     "Hidden opinions follow the public ones: at every step each agent moves its own by a share towards what it shows.",
     (
-        Choice("number", "All agents", "The share of the way in one step.", (share("value", "rate", 0.05),)),
+        Choice("number", "All agents", "The fraction of the way in one step.", (share("value", "rate", 0.05),)),
         Choice(
             "some",
             "Some agents",
@@ -629,7 +629,7 @@ ADAPTATION = Feature(
 
 SUSCEPTIBILITY = Feature(
     "Susceptibility",
-    "How much an agent feels the pressure: a factor of it, 0 for agents who ignore all others.",
+    "How strongly an agent feels the pressure: a factor, 0 for agents who ignore all others.",
     (
         Choice(
             "uniform",
@@ -651,7 +651,7 @@ SUSCEPTIBILITY = Feature(
 
 ACTIVATION = Feature(
     "Who updates",
-    "Not everybody at every step: the others keep their public opinions.",
+    "Only some agents update at a step; the others keep their public opinions.",
     (
         Choice(
             "number",
@@ -659,7 +659,7 @@ ACTIVATION = Feature(
             "Each agent with this probability.",
             (real("value", "probability", 0.01, 1.0, 0.5, 0.01),),
         ),
-        Choice("single", "One at a time", "One agent of all, chosen at random, at each step."),
+        Choice("single", "One at a time", "One randomly chosen agent at each step."),
         Choice(
             "uniform",
             "Some more often",
@@ -702,10 +702,10 @@ ZEALOTS = Feature(
 
 
 class Agents(Section):
-    """Opinions, stubbornness, susceptibility, zealots, start, adaptation, who updates, and the isolated."""
+    """Opinions, stubbornness, susceptibility, zealots, start, adaptation, who updates, and isolated agents."""
 
-    hidden: Hidden = UniformDraw()
-    stubbornness: Stubbornness = 1.0
+    hidden: Annotated[Hidden, Field(description="hidden opinions")] = UniformDraw()
+    stubbornness: Annotated[Stubbornness, Field(description="weight of an agent's own opinion")] = 1.0
     susceptibility: Annotated[
         Susceptibility,
         Field(description="factor of the pressure on each agent; 0 for agents who ignore all others"),
@@ -716,9 +716,13 @@ class Agents(Section):
         Field(description="agents who listen to nobody"),
         ZEALOTS,
     ] = None
-    start: Annotated[Start, START] = "hidden"
+    start: Annotated[
+        Start, Field(description="public opinions at step 0; hidden: each agent's hidden opinion"), START
+    ] = "hidden"
     adaptation: Annotated[
-        AdaptationSection | None, Field(description="constant hidden opinions if left out"), ADAPTATION
+        AdaptationSection | None,
+        Field(description="rate at which hidden opinions adapt; constant if left out"),
+        ADAPTATION,
     ] = None
     activation: Annotated[
         ActivationSection | None,
@@ -728,8 +732,8 @@ class Agents(Section):
     isolated: Annotated[
         Isolated | None,
         Field(
-            description="without neighbours at a step agents show their own opinions, or keep their last public ones; "
-            "if left out they keep them on recorded contacts and gossip, and show their own elsewhere"
+            description="agents without neighbours at a step show their own opinions, or keep their last public ones; "
+            "by default keep for recorded contacts and gossip, own otherwise"
         ),
         ISOLATED,
     ] = None

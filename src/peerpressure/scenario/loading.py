@@ -176,7 +176,7 @@ _RULES = {
     "list_type": ("must be a list", "write [a, b, …]"),
     "dict_type": ("must be a table", "write { key = value }"),
     "model_type": ("must be a table", "write its keys under a [header] of its own"),
-    "finite_number": ("must be finite", "nan and inf are no values here"),
+    "finite_number": ("must be finite", "use a finite number"),
     "greater_than": ("must be above {gt}", "use a larger value"),
     "greater_than_equal": ("must be at least {ge}", "use a larger value"),
     "less_than": ("must be below {lt}", "use a smaller value"),
@@ -221,7 +221,7 @@ def _message(detail: ErrorDetails, root: type[Section]) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind == "missing":
-        return f"is needed and not there; add {_missing(detail['loc'], root)}"
+        return f"is missing; add {_missing(detail['loc'], root)}"
     if kind == "extra_forbidden":
         return _unknown_key(detail["loc"], root)
     if kind == "no_alternative":
@@ -267,7 +267,7 @@ def _unknown_key(loc: Sequence[str | int], root: type[Section]) -> str:
     legal, key = _legal_keys(loc, root), str(loc[-1])
     near = difflib.get_close_matches(key, legal, 1)
     remedy = f"did you mean {near[0]!r}?" if near else f"the keys here are {', '.join(legal)}"
-    return message("there is no such key here", got=repr(key), remedy=remedy)
+    return message("this key is unknown", got=repr(key), remedy=remedy)
 
 
 def _legal_keys(loc: Sequence[str | int], root: type[Section]) -> list[str]:
@@ -348,7 +348,7 @@ def _pressure(scenario: Scenario) -> None:
             rule = "the optimal schedule is that of discrete steps"
             raise InvalidInputError(message(rule, got="continuous time", remedy="leave out [time], or take 'tuned'"))
         if scenario.agents.activation is not None:
-            rule = "the optimal schedule is worked out where everybody updates at every step"
+            rule = "the optimal schedule requires that everybody updates at every step"
             raise InvalidInputError(message(rule, got="agents.activation", remedy="leave that out, or take 'tuned'"))
         # Only its size is checked here: to compute it takes as long as a run.
         check_optimum(_model_with(scenario), scenario.run.steps)

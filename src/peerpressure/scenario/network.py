@@ -42,9 +42,9 @@ from peerpressure.scenario.section import (
     union_of,
 )
 
-Length: TypeAlias = Annotated[Count | None, Field(description="the length of the run if left out")]
+Length: TypeAlias = Annotated[Count | None, Field(description="length of the record; that of the run if left out")]
 Repeat: TypeAlias = Annotated[
-    bool | None, Field(description="start again after these steps, or stay constant; only with steps if left out")
+    bool | None, Field(description="repeat the record, or stay constant after it; repeated if steps is given")
 ]
 # Keys of a random generator that the run has defaults for.
 _FROM_RUN: dict[str, Any] = {"steps": (Length, None), "repeat": (Repeat, None), "seed": (OwnSeed, None)}
@@ -129,7 +129,7 @@ CHANGES = Feature(
 )
 DISTRUST = Feature(
     "Distrust",
-    "Click an edge of the network, or two agents one after the other, and trust becomes distrust; once more, trust.",
+    "Click an edge, or two agents one after the other: trust becomes distrust; click again to restore trust.",
     (),
 )
 
@@ -137,7 +137,9 @@ DISTRUST = Feature(
 class StaticNetworkSection(Section):
     """A network that is constant, unless ``dynamics`` changes it."""
 
-    dynamics: Annotated[DynamicsSection | None, Field(description="constant if left out"), CHANGES] = None
+    dynamics: Annotated[
+        DynamicsSection | None, Field(description="how edges change over time; constant if left out"), CHANGES
+    ] = None
 
     @abstractmethod
     def build(self, seed: int) -> Network:
@@ -191,17 +193,25 @@ Position: TypeAlias = Annotated[int, Field(ge=0, lt=2**31)]
 Pair: TypeAlias = Annotated[list[Position], Field(min_length=2, max_length=2)]
 Pairs: TypeAlias = Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
 Weights: TypeAlias = Annotated[list[float], Field(min_length=1, fail_fast=True)]
-Directed: TypeAlias = Annotated[bool, Field(description="edges go from their source to their target only")]
+_WEIGHTED = "whether the weights of the file count; they are 1 otherwise"
+_ADDED = "whether contacts of a pair within a step add up to its weight; it is 1 otherwise"
+_LARGEST = "keep the largest connected part only"
+_REPEATED = "repeat the record forever"
+Directed: TypeAlias = Annotated[bool, Field(description="edges go one way")]
 Signed: TypeAlias = Annotated[bool, Field(description="weights may be negative, for distrust")]
-Meaning: TypeAlias = Annotated[Direction, Field(description="the source of a directed edge listens, or influences")]
+Meaning: TypeAlias = Annotated[
+    Direction, Field(description="whether the source of a directed edge listens to its target or influences it")
+]
 
 
 class InlineNetworkSection(StaticNetworkSection):
     """Edges between agents numbered from 0, with optional weights, one per edge, and labels, one per agent."""
 
-    edges: Pairs
-    weights: Weights | None = None
-    labels: Annotated[list[Label], Field(min_length=1, fail_fast=True)] | None = None
+    edges: Annotated[Pairs, Field(description="pairs of agents, such as [[0, 1], [1, 2]]")]
+    weights: Annotated[Weights | None, Field(description="weights of the edges, in the same order")] = None
+    labels: Annotated[
+        Annotated[list[Label], Field(min_length=1, fail_fast=True)] | None, Field(description="names of the agents")
+    ] = None
     directed: Directed = False
     signed: Annotated[Signed, DISTRUST] = False
     direction: Meaning = "listens"
@@ -226,10 +236,12 @@ class InlineNetworkSection(StaticNetworkSection):
 class NetworkFileSection(StaticNetworkSection):
     """A network in a file: an edge list, a graph of another program, Matrix Market or NumPy, by the suffix."""
 
-    file: InputFile
-    weighted: bool = True
-    largest_component: bool = False
-    directed: Annotated[Directed | None, Field(description="by default as the file says")] = None
+    file: Annotated[InputFile, Field(description="path of the file, relative to the scenario")]
+    weighted: bool = Field(default=True, description=_WEIGHTED)
+    largest_component: bool = Field(default=False, description=_LARGEST)
+    directed: Annotated[Directed | None, Field(description="whether edges go one way; by default as the file says")] = (
+        None
+    )
     signed: Signed = False
     direction: Meaning = "listens"
 
@@ -248,7 +260,11 @@ class NetworkFileSection(StaticNetworkSection):
 class NamedNetworkSection(StaticNetworkSection):
     """A real network that ships with NetworkX."""
 
-    named: Annotated[str, AfterValidator(among(NAMED, "a named network")), Field(json_schema_extra={"enum": [*NAMED]})]
+    named: Annotated[
+        str,
+        AfterValidator(among(NAMED, "a named network")),
+        Field(json_schema_extra={"enum": [*NAMED]}, description="name of the network"),
+    ]
 
     def build(self, seed: int) -> Network:
         """Return the network of this name."""
@@ -294,21 +310,23 @@ GENERATED_TEMPORAL = {
 }
 
 Columns: TypeAlias = Annotated[
-    list[str] | None, Field(description="what the columns of the file hold: time, source, target, weight, or ''")
+    list[str] | None,
+    Field(description="columns of the file in order: time, source, target, weight, or '' for none of them"),
 ]
-Period: TypeAlias = Annotated[Count | None, Field(description="start again after so many steps")]
+Period: TypeAlias = Annotated[Count | None, Field(description="number of steps after which the record repeats")]
 Silence: TypeAlias = Annotated[
-    Annotated[int, Field(ge=0)] | None, Field(description="drop periods without contacts longer than so many steps")
+    Annotated[int, Field(ge=0)] | None,
+    Field(description="drop gaps without contacts that are longer than this number of steps"),
 ]
 
 
 class EventsSection(TemporalNetworkSection):
     """A file of edge events: from which step on two agents have which weight; weight 0 ends an edge."""
 
-    events: InputFile
+    events: Annotated[InputFile, Field(description="path of the file, relative to the scenario")]
     columns: Columns = None
     period: Period = None
-    largest_component: bool = False
+    largest_component: bool = Field(default=False, description=_LARGEST)
 
     def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
         """Return the network in the file."""
@@ -319,16 +337,18 @@ class EventsSection(TemporalNetworkSection):
 class ContactsSection(TemporalNetworkSection):
     """A file of contacts with time stamps; a step is ``resolution`` long, in the units of the stamps."""
 
-    contacts: InputFile
-    resolution: Positive = 1.0
+    contacts: Annotated[InputFile, Field(description="path of the file, relative to the scenario")]
+    resolution: Positive = Field(default=1.0, description="length of a step")
     columns: Columns = None
-    origin: float | None = None
+    origin: Annotated[float | None, Field(description="time at which step 1 begins; the first contact if left out")] = (
+        None
+    )
     duration: Annotated[Positive | None, Field(description="length of a contact; an instant if left out")] = None
-    weighted: bool = True
+    weighted: bool = Field(default=True, description=_ADDED)
     skip_quiet: Silence = None
     period: Period = None
-    repeat: bool = False
-    largest_component: bool = False
+    repeat: bool = Field(default=False, description=_REPEATED)
+    largest_component: bool = Field(default=False, description=_LARGEST)
 
     def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
         """Return the network in the file."""
@@ -341,12 +361,14 @@ class RecordedSection(TemporalNetworkSection):
     """Face-to-face contacts recorded with wearable sensors; a step is ``resolution`` seconds long."""
 
     recorded: Annotated[
-        str, AfterValidator(among(RECORDED, "a recorded network")), Field(json_schema_extra={"enum": [*RECORDED]})
+        str,
+        AfterValidator(among(RECORDED, "a recorded network")),
+        Field(json_schema_extra={"enum": [*RECORDED]}, description="name of the recording"),
     ]
-    resolution: Positive = 300.0
-    weighted: bool = True
+    resolution: Positive = Field(default=300.0, description="length of a step in seconds")
+    weighted: bool = Field(default=True, description=_ADDED)
     skip_quiet: Silence = None
-    repeat: bool = False
+    repeat: bool = Field(default=False, description=_REPEATED)
 
     def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
         """Return the contacts of this name."""

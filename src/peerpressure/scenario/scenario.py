@@ -61,10 +61,13 @@ FILE = "scenario.schema.json"
 class RecordTable(Section):
     """What a run records: states and summaries at every ``every``-th step, of all agents or of some."""
 
-    states: bool = True
-    summaries: bool = True
-    every: Count = 1
-    agents: Annotated[list[AgentLabel], Field(min_length=1)] | None = None
+    states: bool = Field(default=True, description="record the opinions of agents")
+    summaries: bool = Field(default=True, description="record minimum, maximum and mean over agents")
+    every: Count = Field(default=1, description="record every so many steps")
+    agents: Annotated[
+        Annotated[list[AgentLabel], Field(min_length=1)] | None,
+        Field(description="agents whose opinions are recorded; all if left out"),
+    ] = None
 
 
 def _choose_record(value: Any) -> str | None:
@@ -85,10 +88,18 @@ class Run(Section):
     """Length of the run, number of replicates, and the seed of everything random."""
 
     # The step is a word of 32 bits in the counter of the random numbers.
-    steps: Annotated[int, Field(ge=1, le=2**32 - 1), Slider(1, 100_000, 1, 200, log=True)]
-    replicates: Annotated[int, Field(ge=1, le=2**24), Slider(1, 10_000, 1, 20, log=True)] = 1
-    seed: Annotated[Seed, Slider(0, 9_999, 1, 1)] = 0
-    record: RecordSection = "all"
+    steps: Annotated[
+        int, Field(ge=1, le=2**32 - 1, description="number of steps"), Slider(1, 100_000, 1, 200, log=True)
+    ]
+    replicates: Annotated[
+        int,
+        Field(ge=1, le=2**24, description="number of runs with independent noise"),
+        Slider(1, 10_000, 1, 20, log=True),
+    ] = 1
+    seed: Annotated[
+        Seed, Field(description="seed of everything random that has none of its own"), Slider(0, 9_999, 1, 1)
+    ] = 0
+    record: Annotated[RecordSection, Field(description="what is kept of each step; final keeps the last only")] = "all"
 
     @property
     def words(self) -> str:
@@ -115,10 +126,10 @@ class Output(Section):
     """Folder and kinds of results; ``states`` adds a table of all public opinions, which can be long."""
 
     folder: Annotated[OutputFolder | None, Field(description="a folder beside the scenario file if left out")] = None
-    figures: bool = True
-    formats: list[Format] = Field(default=["png"], min_length=1, description="of the figures")
-    report: bool = True
-    states: bool = False
+    figures: bool = Field(default=True, description="whether figures are drawn")
+    formats: list[Format] = Field(default=["png"], min_length=1, description="file formats of the figures")
+    report: bool = Field(default=True, description="whether report.html is written")
+    states: bool = Field(default=False, description="whether a table of all opinions at all steps is written")
 
 
 Step: TypeAlias = Annotated[int, Field(ge=0)]
@@ -130,8 +141,8 @@ Method: TypeAlias = Annotated[
 class GaussianPrior(Section):
     """Normal prior of the hidden opinions, with one mean and variance for all or one for each agent."""
 
-    mean: OneOrMany
-    variance: OneOrMany
+    mean: Annotated[OneOrMany, Field(description="mean of a hidden opinion before any observation")]
+    variance: Annotated[OneOrMany, Field(description="its variance")]
 
     def prior(self) -> Prior:
         """Return the prior."""
@@ -146,8 +157,8 @@ class GaussianPrior(Section):
 class UniformPrior(Section):
     """Uniform prior of the hidden opinions between two values."""
 
-    low: float
-    high: float
+    low: float = Field(description="smallest possible hidden opinion")
+    high: float = Field(description="largest possible hidden opinion")
 
     def prior(self) -> Prior:
         """Return the prior."""
@@ -180,32 +191,42 @@ class UnknownNetwork(Section):
 
     std: Annotated[
         Literal["common", "agent", "known"],
-        Field(description="whether noise is known up to one factor, up to one for each agent, or as it is"),
+        Field(description="whether all agents have noise of one unknown size, each its own, or the noise is known"),
     ] = "common"
-    symmetric: Annotated[bool, Field(description="impose symmetric weights, for the stubbornness of the file")] = False
-    signed: Annotated[bool, Field(description="allow negative weights, of agents who are distrusted")] = False
-    partial: Annotated[bool, Field(description="infer weights, without errors, also if agents are unobserved")] = False
+    symmetric: Annotated[bool, Field(description="agents listen to each other with equal weights")] = False
+    signed: Annotated[bool, Field(description="allow negative weights, for distrust")] = False
+    partial: Annotated[
+        bool, Field(description="infer weights, without standard errors, even if some agents are not observed")
+    ] = False
 
 
 class Observe(Section):
     """Observer: observed agents and steps, rounding, and the methods that estimate the hidden opinions."""
 
-    agents: Annotated[list[AgentLabel], Field(min_length=1)] | None = None
-    times: Annotated[list[Step], Field(min_length=1)] | None = None
-    first_step: Step = 0
+    agents: Annotated[
+        Annotated[list[AgentLabel], Field(min_length=1)] | None, Field(description="observed agents; all if left out")
+    ] = None
+    times: Annotated[
+        Annotated[list[Step], Field(min_length=1)] | None, Field(description="observed steps; all if left out")
+    ] = None
+    first_step: Step = Field(default=0, description="first observed step")
     sees_start: Annotated[bool, Field(description="observe y₀ as well, which may show the hidden opinions")] = False
     rounding: Annotated[float, Field(ge=0, description="spacing of the observed values; 0 for exact ones")] = 0.0
-    methods: list[Method] = Field(default=[AUTO], min_length=1)
+    methods: list[Method] = Field(default=[AUTO], min_length=1, description="estimators; auto chooses one")
     target: Annotated[
         Literal["initial", "current"],
-        Field(description="hidden opinions at the start, or at the end; these differ where opinions adapt"),
+        Field(description="if hidden opinions adapt, whether those at the start or at the end are estimated"),
     ] = "initial"
-    prior: PriorSection | None = None
+    prior: Annotated[
+        PriorSection | None, Field(description="what is known of hidden opinions before any observation")
+    ] = None
     step: Annotated[
-        str | None, Field(description="length of a step, such as '1 day', where observed outputs have dates")
+        str | None, Field(description="length of a step, such as '1 day', where observed answers have dates")
     ] = None
     origin: Annotated[str | None, Field(description="date of step 0; by default the first date is step 1")] = None
-    unknown_network: UnknownNetwork | None = None
+    unknown_network: Annotated[
+        UnknownNetwork | None, Field(description="the observer does not know the network and infers it")
+    ] = None
 
     def observation(self) -> Observation:
         """Return the observed agents and steps."""
@@ -229,12 +250,16 @@ class Observe(Section):
 class Privacy(Section):
     """Privacy budget: for opinions up to ``sensitivity`` apart, at the failure probability ``delta``."""
 
-    sensitivity: Annotated[Positive, Field(title="distance Δ of opinions"), Slider(0.01, 10.0, 0.01, 1.0, log=True)] = (
-        1.0
-    )
+    sensitivity: Annotated[
+        Positive,
+        Field(title="distance Δ of opinions", description="largest difference of opinions that is hidden, Δ"),
+        Slider(0.01, 10.0, 0.01, 1.0, log=True),
+    ] = 1.0
     # A customary value: δ should be well below one over the number of agents.
     delta: Annotated[
-        float, Field(gt=0, lt=1, title="failure probability δ"), Slider(1e-9, 0.1, 1e-9, 1e-5, log=True)
+        float,
+        Field(gt=0, lt=1, title="failure probability δ", description="failure probability δ"),
+        Slider(1e-9, 0.1, 1e-9, 1e-5, log=True),
     ] = 1e-5
     insiders: list[AgentLabel] = Field(default=[], description="agents who tell the observer their own noise")
     runs: Annotated[
@@ -252,8 +277,8 @@ class Privacy(Section):
     public_start: Annotated[
         bool | Literal["published"],
         Field(
-            description="declare that a list as the start of the agents is public knowledge; 'published' if everybody "
-            "knew it before, although it resembles the hidden opinions"
+            description="declare that the start is public although it differs between agents; 'published' if it also "
+            "resembles the hidden opinions"
         ),
     ] = False
 
@@ -261,12 +286,15 @@ class Privacy(Section):
 class Topics(Section):
     """Several topics: opinions are then of shape (agents, topics), and labels are pairs of an agent and a topic."""
 
-    names: Annotated[list[Label], Field(min_length=1, description="numbered from 0 if left out")] | None = None
+    names: (
+        Annotated[list[Label], Field(min_length=1, description="names of the topics; numbered from 0 if left out")]
+        | None
+    ) = None
     matrix: Annotated[
         Rows | None,
         Field(
-            description="weights with which the opinion on the topic of a row follows from those on all topics, with "
-            "moduli that sum to 1; independent topics if left out"
+            description="row p: weights of all topics in the opinion on topic p, whose moduli sum to 1; independent "
+            "topics if left out"
         ),
     ] = None
 
@@ -291,19 +319,19 @@ TOPICS = Feature(
         Choice(
             "follows",
             "The second follows",
-            "Opinions on the first topic enter those on the second.",
+            "Opinions on the second topic depend on those on the first.",
             fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [0.5, 0.5]]},
         ),
         Choice(
             "mutual",
             "Each follows the other",
-            "Opinions on each topic enter those on the other.",
+            "Opinions on each topic depend on those on the other.",
             fixed={"names": _TOPIC_NAMES, "matrix": [[0.75, 0.25], [0.25, 0.75]]},
         ),
         Choice(
             "opposed",
             "The second contradicts",
-            "Who is for the first is drawn against the second.",
+            "Being for the first means being against the second.",
             fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [-0.5, 0.5]]},
         ),
         Choice(

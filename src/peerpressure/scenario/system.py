@@ -245,7 +245,7 @@ OPTIMAL = Choice(
     "optimal", "Optimal for this run", "Agents are closest to v at the end of the run: slow growth, then averaging."
 )
 TEMPORALS: tuple[Choice, ...] = (
-    Choice("white", "White", "Drawn anew at every step, as in the paper."),
+    Choice("white", "White", "A new draw at every step, as in the paper."),
     Choice(
         "ar1",
         "AR(1)",
@@ -256,7 +256,7 @@ TEMPORALS: tuple[Choice, ...] = (
 )
 TIME = Feature(
     "Continuous time",
-    "A stochastic differential equation in the place of steps.",
+    "A stochastic differential equation instead of steps.",
     (
         Choice(
             "printed",

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ScheduleError, message
 from peerpressure.support.parameters import Parameter
+from peerpressure.support.text import curve, html_sketch, html_table
 
 if TYPE_CHECKING:
     from peerpressure.schedules._growth import Growth
@@ -106,6 +107,23 @@ class Schedule(ABC):
     @final
     def __str__(self) -> str:
         return f"ρ_t = {self.formula_text}"
+
+    @final
+    def _repr_html_(self) -> str:
+        growth = self.growth
+        known = {True: "diverges", False: "converges", None: "unknown"}
+        rows = [("pressure", str(self)), ("growth", growth.basis), ("Σ 1/ρ_t", known[growth.reciprocal_sum_diverges])]
+        steps = np.arange(1.0, self._sketched + 1)
+        with np.errstate(all="ignore"):
+            # Unchecked, because a formula need not be legal at all of these steps.
+            rho = self.pressure(steps)
+        sketch = html_sketch([curve(steps, rho)], f"ρ_t at steps 1 to {self._sketched:,}")
+        return f"<div>{html_table(rows, f'Peer pressure: {self.title.lower()}')}{sketch}</div>"
+
+    @property
+    def _sketched(self) -> int:
+        """Number of steps in the sketch of a notebook."""
+        return 100
 
     @final
     def __call__(self, t: ArrayLike) -> Array:

@@ -109,6 +109,10 @@ class Table(Schedule):
         return np.log(self.pressure(t))
 
     @property
+    def _sketched(self) -> int:
+        return self.values.size
+
+    @property
     def growth(self) -> Growth:
         """Unknown, since a finite table has no limit."""
         basis = f"a table of {self.values.size} values says nothing about ρ_t after t = {self.values.size}"

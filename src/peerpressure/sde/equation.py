@@ -29,6 +29,7 @@ from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Schedule, Table
 from peerpressure.support.dates import whole_steps
 from peerpressure.support.progress import check_cancelled
+from peerpressure.support.text import html_table
 
 # The drift of the state z = (y, x, u) at one time, as an operator.
 #
@@ -520,6 +521,11 @@ class SDE:
     def __repr__(self) -> str:
         noise = "as printed" if self.scaling == "printed" else "as in the model"
         return f"SDE({self.model!r}, step {self.step:g}, noise {noise}, {self.path_method} paths)"
+
+    def _repr_html_(self) -> str:
+        noise = "as printed in the paper" if self.scaling == "printed" else "as in the model"
+        rows = [("step", f"{self.step:g}"), ("noise", noise), ("paths", self.path_method)]
+        return f"<div>{html_table(rows, 'Continuous time')}{self.model._repr_html_()}</div>"
 
 
 def _check_model(model: object) -> None:

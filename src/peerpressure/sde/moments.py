@@ -670,7 +670,7 @@ def state_path(sde: SDE, times: Array) -> Iterator[tuple[Array, Array]]:
     at, v = sde.layout, sde.centre
     if at.states > LARGEST_COVARIANCE:
         limit = LARGEST_COVARIANCE * at.agents // at.states
-        rule = f"the covariance of all agents is worked out for up to {limit:,} of them"
+        rule = f"the covariance of all agents is computed for up to {limit:,} of them"
         remedy = "ask for some weighted sums of agents with moments_of"
         raise InvalidInputError(message(rule, got=f"{at.agents:,}", remedy=remedy))
     # Centred, because the distance to consensus may be far below the magnitude of v.
@@ -744,7 +744,7 @@ def stationary(sde: SDE, t: float) -> tuple[Array, Array]:
     """
     at = sde.layout
     if at.states > LARGEST_COVARIANCE:
-        rule = f"a stationary covariance is worked out for up to {LARGEST_COVARIANCE * at.agents // at.states:,} agents"
+        rule = f"a stationary covariance is computed for up to {LARGEST_COVARIANCE * at.agents // at.states:,} agents"
         raise InvalidInputError(message(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
     if at.has_hidden:
         rule = "hidden opinions that adapt have no stationary law: noise keeps moving what agents agree on"

@@ -148,7 +148,7 @@ class GaussianTransition:
 
 
 def transition(sde: SDE, begin: float, end: float) -> GaussianTransition:
-    """Return the exact law of the state at ``end`` given that at ``begin``.
+    """Return the exact distribution of the state at ``end`` given that at ``begin``.
 
     Parameters
     ----------

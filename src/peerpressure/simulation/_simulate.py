@@ -404,7 +404,7 @@ def starting_state(model: Model, length: float, start: State | Trajectory | None
         raise InvalidInputError(message(rule, got="a state without them", remedy="start from a run of this model"))
     if not all(np.isfinite(part).all() for part in (state.public, state.hidden, state.memory) if part is not None):
         rule = "a run must start from the opinions of all agents, as finite numbers"
-        remedy = "start from a simulated run; outputs from a file may have gaps"
+        remedy = "start from a simulated run; answers from a file may have gaps"
         raise InvalidInputError(message(rule, got="a start with missing or infinite ones", remedy=remedy))
     # 0 is the default, which an explicit 0 cannot be distinguished from.
     if step not in (0, state.step):

@@ -44,7 +44,7 @@ def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False)
 
     table = read_table(path)
     if not table.rows:
-        raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
+        raise FileFormatError(message("a file of answers must not be empty", got="no rows", remedy=LAYOUT))
     table = table.headed()
     table.check_rows()
     known = None if model is None else texts_of(model.network.agents)
@@ -72,7 +72,7 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
     # A topic may have the name of an agent.
     places = {role: k for role, k in places.items() if role != "topic" or heading[k] not in known}
     if "time" not in places:
-        rule, got = "outputs must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
+        rule, got = "answers must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
         raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
     names = {k: role for role, k in places.items()}
     rest = [k for k in range(table.width) if k not in names and not _is_index(heading[k], table.column(k))]
@@ -118,7 +118,7 @@ def agents_in(frame: pandas.DataFrame) -> list[Any]:
 def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
     if len(columns) != 1:
         got = ", ".join(repr(heading[k]) for k in columns) or f"none among {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(message(f"one column of outputs must be called {role}", got=got, remedy=LAYOUT))
+        raise InvalidInputError(message(f"one column of answers must be called {role}", got=got, remedy=LAYOUT))
     return columns[0]
 
 
@@ -223,9 +223,9 @@ def multiples(frame: pandas.DataFrame, step: float) -> pandas.DataFrame:
     # Times such as 0.3 at a step of 0.1 are not exact multiples in floating point.
     off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
     if off.size:
-        rule = f"outputs must be seen at multiples of the step {step:g}"
+        rule = f"answers must be seen at multiples of the step {step:g}"
         got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
-        remedy = "set the step of [time] to that of the outputs, or for dates the length of a step"
+        remedy = "set the step of [time] to that of the answers, or for dates the length of a step"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
     return frame.assign(time=np.rint(steps))
 
@@ -235,7 +235,7 @@ def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
     if "topic" not in frame.columns:
         return {"": frame}
     missing = frame["topic"].isna() | (frame["topic"].astype(str).str.strip() == "")
-    _check_rows(frame, missing.to_numpy(), "each output must have a topic if one has", "topic", "name them all")
+    _check_rows(frame, missing.to_numpy(), "each answer must have a topic if one has", "topic", "name them all")
     # By text, so 1 and "1" are one topic.
     topics = frame.groupby(frame["topic"].astype(str).map(composed), sort=False)
     return {str(topic): part.drop(columns="topic") for topic, part in topics}
@@ -249,7 +249,7 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return one row for each output, with columns replicate, time, agent and public."""
     columns = set(frame.columns)
     if "time" not in columns or frame.empty:
-        rule = "outputs must come with a column 'time' and at least one row"
+        rule = "answers must come with a column 'time' and at least one row"
         got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
         raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
     keys = [name for name in KEYS if name in columns]
@@ -265,7 +265,7 @@ def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
     own = model.network.topics
     if own and "topic" not in frame.columns:
         got, remedy = f"columns {', '.join(map(repr, list(frame.columns)[:6]))}", "add a column 'topic'"
-        raise InvalidInputError(message(f"outputs must name the topic, one of {list(own)}", got=got, remedy=remedy))
+        raise InvalidInputError(message(f"answers must name the topic, one of {list(own)}", got=got, remedy=remedy))
     if not own and len(topics := by_topic(frame)) > 1:
         remedy = "select one of them with frame[frame['topic'] == ...]; peerpressure recover estimates each"
         got = first_few(map(repr, topics), len(topics))
@@ -280,7 +280,7 @@ def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
     agents, a = np.unique(agent, return_inverse=True)
     # One number per output makes duplicates a matter of counting.
     place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
-    _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one output at a time")
+    _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one answer at a time")
     # Combinations without a row are missing outputs, NaN.
     states = np.full(shape, np.nan)
     states.flat[place] = public
@@ -315,9 +315,9 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
         codes, names = pandas.factorize(rows[column])
         places = [np.nan if place is None else place for place in find_labels(names.tolist(), labels)]
         own = np.array([*places, np.nan])[codes]
-        remedy = "correct the name, or leave the output out"
+        remedy = "correct the name, or leave the answer out"
         if column == "agent":
-            remedy = f"{remedy}; who has no ties is named by a table of agents, a matrix or a graph"
+            remedy = f"{remedy}; people without ties are named by a table of agents, a matrix or a graph"
         _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column, remedy)
         positions = positions * len(labels) + own
     return np.asarray(positions, dtype=np.int64)
@@ -328,7 +328,7 @@ def _check_rows(
     bad: NDArray[Any],
     rule: str,
     column: str | None = None,
-    remedy: str = "repair or remove them; leave a missing output empty",
+    remedy: str = "repair or remove them; leave a missing answer empty",
 ) -> None:
     if not bad.any():
         return

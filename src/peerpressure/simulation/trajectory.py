@@ -656,7 +656,7 @@ class Trajectory:
         InvalidInputError
             If a column is missing, or an agent, a time or a number is not valid.
         """
-        with naming(path, "a file of outputs"):
+        with naming(path, "a file of answers"):
             frame, _ = outputs.read_frame(path, model, calendar=is_calendar(step))
             return cls.from_dataframe(frame, model, step, origin)
 

@@ -6,10 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import final
+from typing import Any, final
 
 LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
 _WIDTH, _HEIGHT, _MARGIN = 320, 96, 3  # of sketches, in pixels
+_SPACED = 160  # points of a curve in a sketch
+# Of tables, in the colours of the page around them.
+_TABLE = "border-collapse:collapse;margin:0.3em 0"
+_CELL = "text-align:left;vertical-align:top;padding:0.15em 1.2em 0.15em 0"
+_NAME = f"{_CELL};font-weight:normal;opacity:0.7"
 _FRAME = 720  # height of a page in a notebook, in pixels
 
 
@@ -118,13 +123,41 @@ def html_table(rows: Iterable[tuple[str, str]], heading: str = "") -> str:
     >>> html_table([("steps", "<5")], "Run").count("&lt;5")
     1
     """
-    left = "style='text-align:left'"
-    body = (f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>" for name, value in rows)
-    return f"{f'<strong>{escape(heading)}</strong>' if heading else ''}<table>{''.join(body)}</table>"
+    body = (f"<tr>{_cell('th', name, _NAME)}{_cell('td', value, _CELL)}</tr>" for name, value in rows)
+    title = f"<strong>{escape(heading)}</strong>" if heading else ""
+    return f"{title}<table style='{_TABLE}'>{''.join(body)}</table>"
+
+
+def html_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with a head as HTML, with every text escaped.
+
+    >>> html_columns(["agent"], [["ann"], ["bob"]]).count("<tr>")
+    3
+    """
+    first = "".join(_cell("th", name, _NAME) for name in head)
+    body = "".join(f"<tr>{''.join(_cell('td', text, _CELL) for text in row)}</tr>" for row in rows)
+    return f"<table style='{_TABLE}'><thead><tr>{first}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(tag: str, text: str, style: str) -> str:
+    return f"<{tag} style='{style}'>{escape(text)}</{tag}>"
+
+
+def curve(x: Any, y: Any) -> list[tuple[float, float]]:
+    """Return a curve for a sketch: points evenly spaced among those of two sequences or arrays.
+
+    >>> curve(range(10_000), range(10_000))[-1]
+    (9999.0, 9999.0)
+    """
+    last = len(x) - 1
+    count = min(_SPACED - 1, last)
+    return [(float(x[k]), float(y[k])) for k in (round(part * last / max(count, 1)) for part in range(count + 1))]
 
 
 def html_sketch(lines: Iterable[Sequence[tuple[float, float]]], label: str) -> str:
-    """Return lines through points (x, y) as a small picture, in the colour of the text around it; "" without any.
+    """Return lines through points (x, y) as a small picture above its label; "" without any.
+
+    It has the colour of the text around it.
 
     >>> html_sketch([[(0, 0), (1, 2)], [(0, 1), (1, 2)]], "two lines").count("<polyline")
     2
@@ -144,4 +177,5 @@ def html_sketch(lines: Iterable[Sequence[tuple[float, float]]], label: str) -> s
     style = "fill='none' stroke='currentColor' stroke-opacity='0.6'"
     drawn = "".join(f"<polyline {style} points='{' '.join(place(*p) for p in points)}'/>" for points in kept)
     size = f"width='{_WIDTH + 2 * _MARGIN}' height='{_HEIGHT + 2 * _MARGIN}'"
-    return f"<svg role='img' aria-label='{escape(label, quote=True)}' {size}>{drawn}</svg>"
+    svg = f"<svg role='img' aria-label='{escape(label, quote=True)}' {size}>{drawn}</svg>"
+    return f"<div>{svg}<div style='font-size:85%;opacity:0.7'>{escape(label)}</div></div>"

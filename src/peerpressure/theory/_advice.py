@@ -318,7 +318,7 @@ def replicates_needed(
 
 
 def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) -> int:
-    """Return the T from which on the consensus mode stays within ``precision`` of v, as a root mean square.
+    """Return after how many steps the consensus mode stays within ``precision`` of v, as a root mean square.
 
     The whole path of the exact error counts, over at least twice the number of steps that is returned, and over
     thousands where it does not go to 0: the error may fall below the precision and exceed it again. Where all others
@@ -517,10 +517,10 @@ def _never(long_run: LongRun, precision: float, final: float, steps: int, errors
         )
     if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS and long_run.regime.reaches_value:
         rule = f"frozen noise leaves an error of {final:.3g} in the consensus mode"
-        remedy = "ask for less, use less noise, or noise that is drawn anew"
+        remedy = "ask for less, or use less noise or fresh noise"
         return message(rule, got=f"a precision of {precision:g}", remedy=remedy)
     error = errors(steps)
-    rule = f"a precision can be reached only where agents converge to v, and here there is {long_run.outcome.value}"
+    rule = f"a precision can be reached only where agents converge to v; here the outcome is {long_run.outcome.value}"
     left = f"of {final:.3g} remains" if math.isfinite(final) else "grows without bound"
     got = f"{precision:g} where an error {left}"
     suggestion = _better_schedule(long_run, steps, error)

@@ -226,7 +226,7 @@ def _bipartite(findings: Findings) -> str:
 
 
 def _neutral(findings: Findings) -> str:
-    return "Distrust cancels all opinions: every agent comes to 0."
+    return "Distrust cancels all opinions: every agent converges to 0."
 
 
 def _random_walk(findings: Findings) -> str:

@@ -87,7 +87,7 @@ def settling_rows(settling: Settling) -> Rows:
         (f"within {settling.tolerance:g} of {name}", _since(step, settling) if step is not None else never)
         for name, step in names.items()
     ]
-    known = "as root mean squares over agents and noise, "
+    known = "RMS over agents and noise, "
     known += "bounds that leave out the noise of earlier steps" if settling.is_bound else "exact"
     if settling.step_length is not None:
         known += f", at multiples of {settling.step_length:g}"
@@ -107,7 +107,7 @@ def _comparison(settling: Settling) -> str:
     """Return why agents are close to v before they are close to each other, where they are."""
     each, value = settling.each_other, settling.value
     before = value is not None and (each is None or each > value) and not settling.own_limits
-    return "agents on both sides of v differ more from each other than from it" * before
+    return "agents on opposite sides of v differ more from each other" * before
 
 
 def _moment(step: int, settling: Settling) -> str:
@@ -173,7 +173,7 @@ def _course(schedule: Table) -> str:
 
 # In the order in which they are listed; each is explained where it occurs.
 SYMBOLS = {
-    "v": "consensus value, the mean of hidden opinions weighted by influence: Σ s x₀/Σ s on an undirected network",
+    "v": "consensus value, the influence-weighted mean of hidden opinions: Σ s x₀/Σ s on an undirected network",
     "t": "step, or time",
     "ρ_t": "peer pressure at step t",
     "κ": "rate of the consensus mode: total stubbornness over total degree on a constant undirected network",

@@ -220,7 +220,7 @@ class Forecast:
 def forecast(
     model: System, steps: int, *, tolerance: float | None = None, should_stop: ShouldStop | None = None
 ) -> Forecast:
-    """Return the law of the state after a number of steps.
+    """Return the distribution of the state after a number of steps.
 
     Parameters
     ----------

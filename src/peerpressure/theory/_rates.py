@@ -419,7 +419,7 @@ def ideal_deviation(model: Model, t: int) -> float:
     phi = model.noise.autocorrelation
     if phi == 1:
         remedy = "frozen noise stays in the mean: its deviation is mode_noise(model)"
-        raise ModelError(message("noise must be drawn anew to average out", got=model.noise, remedy=remedy))
+        raise ModelError(message("noise must be fresh at every step to average out", got=model.noise, remedy=remedy))
     return mode_noise(model) * math.sqrt(long_run_factor(phi) / t)
 
 

@@ -204,7 +204,7 @@ class Verdict:
     classes : tuple of Component
         The closed classes of a directed or signed network, where there are several or one has no common value.
     directed : bool, default False
-        Whether the network is directed, so v is a mean weighted by influence and not by stubbornness alone.
+        Whether the network is directed, so v is an influence-weighted mean, and stubbornness alone does not decide it.
     span : float, default 0.0
         Range of the hidden opinions, to which sentences round numbers.
     chance : tuple of str
@@ -327,15 +327,14 @@ class Verdict:
         >>> from peerpressure.networks import k2
         >>> print(diagnose(Model(k2(), hidden=[0.0, 1.0]), steps=100, advise=False).answer())
         Consensus on v
-        All agents come to agree on 0.50, the mean of hidden opinions weighted by stubbornness.
+        All agents come to agree on 0.50, the stubbornness-weighted mean of hidden opinions.
         After 100 steps agents are typically 0.005 away from it.
         <BLANKLINE>
           within 0.05 of each other  from step 19 on
           within 0.05 of v           from step 9 on
-                                     as root mean squares over agents and noise, exact, up to
-                                     step 100; agents on both sides of v differ more from each
-                                     other than from it
-          v                          0.5, the mean of hidden opinions weighted by stubbornness
+                                     RMS over agents and noise, exact, up to step 100; agents on
+                                     opposite sides of v differ more from each other
+          v                          0.5, the stubbornness-weighted mean of hidden opinions
           peer pressure              ρ_t = t at step t
         """
         paragraphs = [self.summary, *([] if self.outlook is None else [self.outlook])]
@@ -456,8 +455,8 @@ def _meaning(verdict: Verdict) -> str:
     """Return what v is, in words."""
     if len(verdict.classes) == 1 and verdict.classes[0].agents.size == 1:
         return "the opinion of the only agent who listens to nobody"
-    drawn = "" if verdict.drawn is None else " drawn at random,"
-    return f"the mean of hidden opinions{drawn} weighted by {'influence' if verdict.directed else 'stubbornness'}"
+    drawn = "" if verdict.drawn is None else " drawn at random"
+    return f"the {'influence' if verdict.directed else 'stubbornness'}-weighted mean of hidden opinions{drawn}"
 
 
 def as_html(verdict: Verdict) -> str:

@@ -531,7 +531,7 @@ def _kept(sde: SDE) -> dict[int, DenseTransition]:
 def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
     if sde.layout.states > LARGEST_SDE:
         limit = LARGEST_SDE * sde.n // sde.layout.states
-        rule = f"in continuous time outputs can be judged for at most {limit:,} agents"
+        rule = f"tests of fit in continuous time take at most {limit:,} agents"
         raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
     # An observer passes over the steps more than once, and making one takes some ten matrix products.
     kept, made = _kept(sde), None

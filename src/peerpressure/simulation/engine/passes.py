@@ -145,7 +145,7 @@ def forecast_pass(
     with ThreadPoolExecutor(available_cores()) as pool:
         for t, clock in _clocks(model, steps):
             check_cancelled()
-            # Signs of the samples, whatever the law of the noise: variances are the same.
+            # Signs of the samples, whatever the noise distribution: variances are the same.
             drawn = signs.integers(0, 4, n, dtype=np.uint8)
             sums = _made(edges, back_edges, agents, clock, drawn, centre, state, parts, pool)
             state = state.turned()

@@ -16,6 +16,7 @@ from peerpressure.model.step import Array
 from peerpressure.sde import SDE, moments_at, moments_of
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.text import curve, html_sketch, html_table
 from peerpressure.theory.propagation._functionals import Functionals, stacked
 from peerpressure.theory.propagation._recursions import Sums, forward_moments, moments_of_sums
 from peerpressure.theory.propagation._times import Times, real_times, step_count, whole_times
@@ -30,6 +31,7 @@ What: TypeAlias = Literal["public", "hidden", "joint"]
 # A full covariance of this size takes 32 MB, and a step of it some 50 ms.
 LARGEST_COVARIANCE = 2_000
 _TABLE = "simulate instead, or give a table of who updates as the activation, for which there are functionals"
+_LISTED, _SKETCHED = 6, 25  # names in the table and in the sketch of a notebook
 
 
 @final
@@ -144,6 +146,16 @@ class Moments:
             final_values = zip(self.names, self.mean[-1], self.std[-1], strict=True)
             what = "; ".join(f"{name} {mean:.6g} ± {std:.3g}" for name, mean, std in final_values)
         return f"Moments({when}, at the end {what})"
+
+    def _repr_html_(self) -> str:
+        last, shown = self.times[-1], slice(_LISTED)
+        final = zip(self.names[shown], self.mean[-1, shown], self.std[-1, shown], strict=True)
+        rows = [(str(name), f"{mean:.6g} ± {std:.3g}") for name, mean, std in final]
+        more = len(self.names) - len(rows)
+        rows += [("", f"and {more:,} more")] * (more > 0)
+        lines = [curve(self.times, self.mean[:, k]) for k in range(min(len(self.names), _SKETCHED))]
+        sketch = html_sketch(lines, "means over time") if self.times.size > 1 else ""
+        return f"<div>{html_table(rows, f'Mean ± standard deviation at t = {last:,.6g}')}{sketch}</div>"
 
 
 def moments(

@@ -39,7 +39,7 @@ export async function initialState(fallback) {
     return state;
   } catch (error) {
     const reason = error instanceof Refusal ? ` ${error.message}` : "";
-    const text = "The address does not hold a scenario that can be used, so this is where everybody starts.";
+    const text = "The address contains no valid scenario, so the page opened with the default one.";
     showMessage(`${text}${reason}`, "warn");
     return first;
   }

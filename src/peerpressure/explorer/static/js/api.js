@@ -69,7 +69,7 @@ async function post(path, body, { signal, type = "application/json", tab = TAB }
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Refusal(
-      "The explorer does not answer. Start it again with peerpressure explore; this page goes on by itself then.",
+      "The explorer does not respond. Restart it with peerpressure explore; this page will then continue.",
       null,
       0,
     );
@@ -97,7 +97,7 @@ export async function ask(path, question, signal, tab) {
     return answer;
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refusal("The answer ended too early; the page asks again by itself.", null, 0);
+    throw new Refusal("The response ended too early; the page will try again.", null, 0);
   }
 }
 

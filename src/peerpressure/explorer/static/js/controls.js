@@ -19,7 +19,7 @@ const EDGES = [
   {
     id: "",
     title: "As the file says",
-    blurb: "Graphs say whether edges go one way; those of an edge list are mutual.",
+    blurb: "Graph files say whether edges are directed; those of an edge list go both ways.",
   },
   { id: "listens", title: "Source listens to target", blurb: "As in a list of who follows whom." },
   { id: "influences", title: "Source influences target", blurb: "As in a list of who is followed by whom." },

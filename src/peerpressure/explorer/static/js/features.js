@@ -162,7 +162,7 @@ export class Features {
       else this.store.setScenario(path, undefined);
       byId("add").focus();
     };
-    const label = { "aria-label": `Take out ${title.toLowerCase()}`, title: "Take out" };
+    const label = { "aria-label": `Remove ${title.toLowerCase()}`, title: "Take out" };
     const remove = el("button", { type: "button", class: "plain remove", ...label, click }, "×");
     /** @type {Record<string, () => HTMLElement>} */
     const own = { [ZEALOTS]: () => this.#zealots(feature), [DISTRUST]: () => this.#distrust(feature) };

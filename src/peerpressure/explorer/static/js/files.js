@@ -174,9 +174,9 @@ async function take(what, { scenario, look, state, stage, link }) {
     const address = await link();
     try {
       await navigator.clipboard.writeText(address);
-      showMessage("The link is on the clipboard. It holds everything that is set here.");
+      showMessage("Link copied. It contains all settings.");
     } catch {
-      showMessage("Copy the address from the browser's address bar: it holds everything that is set here.");
+      showMessage("Copy the address from the browser's address bar: it contains all settings.");
     }
   } else if (what === "network") {
     await atRest(stage.clock, () => savePicture([holder()], "network-as-shown.png", painted(stage)));
@@ -208,7 +208,7 @@ function saveExport(kind, question) {
     let told = false;
     const slow = window.setTimeout(() => {
       told = true;
-      showMessage("The file is being prepared…");
+      showMessage("Preparing the file…");
     }, NOTICEABLE);
     try {
       const { blob, name } = await download(`/api/export/${kind}`, question);

@@ -69,6 +69,6 @@ export function showRecorded({ reason, notes, settings, provenance }, { compares
 /** @param {string[]} parts the command, if there is one, and what the file contains */
 function origin(parts) {
   const held = parts.at(-1) ?? "";
-  const command = parts.length > 1 ? `Made again by: ${parts[0]}. ` : "";
+  const command = parts.length > 1 ? `Reproduced by: ${parts[0]}. ` : "";
   return `${command}The file ${held}.`;
 }

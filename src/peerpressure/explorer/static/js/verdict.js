@@ -14,7 +14,7 @@ import { formatCount, formatNumber, typeset } from "./format.js";
 const FACTS = {
   value: [
     "target v",
-    "the mean of hidden opinions, weighted by influence: v = Σ s x₀ / Σ s if links have no direction",
+    "the influence-weighted mean of hidden opinions: v = Σ s x₀ / Σ s if links have no direction",
   ],
   classes: ["targets", "values of the closed classes, which listen to nobody outside; others end in between"],
   camps: ["targets", "values of the two camps"],
