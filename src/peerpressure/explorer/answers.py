@@ -795,7 +795,7 @@ def _compared(built: Experiment, estimates: Mapping[int, NetworkEstimate], faile
     )
 
 
-class Panel(NamedTuple):
+class PanelAnswer(NamedTuple):
     """A panel of the page: its answer, and the sections on which that does not depend, so mistakes in them may stay."""
 
     answer: Callable[[Experiment, Limits], bytes]
@@ -803,11 +803,11 @@ class Panel(NamedTuple):
 
 
 # By the names under which the page asks for them.
-PANELS: Mapping[str, Panel] = {
-    "recovered": Panel(recovered_answer, ("privacy",)),
-    "observe": Panel(observe_answer, ("privacy",)),
-    "exposure": Panel(exposure_answer, ("privacy",)),
-    "budget": Panel(budget_answer),
-    "bench": Panel(bench_answer),
-    "inference": Panel(inference_answer, ("privacy",)),
+PANELS: Mapping[str, PanelAnswer] = {
+    "recovered": PanelAnswer(recovered_answer, ("privacy",)),
+    "observe": PanelAnswer(observe_answer, ("privacy",)),
+    "exposure": PanelAnswer(exposure_answer, ("privacy",)),
+    "budget": PanelAnswer(budget_answer),
+    "bench": PanelAnswer(bench_answer),
+    "inference": PanelAnswer(inference_answer, ("privacy",)),
 }

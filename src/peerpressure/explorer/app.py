@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from peerpressure.errors import message
 from peerpressure.explorer.answers import (
     PANELS,
-    Panel,
+    PanelAnswer,
     agent_network,
     exact_answer,
     network_answer,
@@ -99,7 +99,7 @@ def _check(cache: ModelCache, body: Body) -> Answer:
     return Answer(json_bytes({}), _JSON)
 
 
-def _panel(panel: Panel, cache: ModelCache, body: Body) -> Answer:
+def _panel(panel: PanelAnswer, cache: ModelCache, body: Body) -> Answer:
     return Answer(panel.answer(cache.build(body, panel.independent_of), cache.limits))
 
 
