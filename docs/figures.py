@@ -14,12 +14,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import peerpressure as pp
+from peerpressure.plotting.style import in_order, of_opinions
 
 IMAGES = Path(__file__).parent / "images"
 STEPS = 1000
 THEMES = {
-    "light": {"paper": "#ffffff", "ink": "#20262b", "faint": "#8a939b", "map": ("#1f5c99", "#7d8b99", "#c8512b")},
-    "dark": {"paper": "#0d1117", "ink": "#dfe4e8", "faint": "#7b858e", "map": ("#64a8ea", "#9aa4ad", "#f08a5d")},
+    "light": {"paper": "#ffffff", "ink": "#20262b", "faint": "#8a939b"},
+    "dark": {"paper": "#0d1117", "ink": "#dfe4e8", "faint": "#7b858e"},
 }
 
 
@@ -70,7 +71,7 @@ FRAME_MS, LAST_MS = 100, 5000
 
 def write_landing(path: Path, look: dict, model: pp.Model, run: pp.Trajectory, estimates: np.ndarray) -> None:
     """Write the moving picture of the first page: the network, the public opinions, and what an observer infers."""
-    scale = mpl.colors.LinearSegmentedColormap.from_list("opinions", look["map"])
+    scale = of_opinions(dark=look is THEMES["dark"])
     said, inferred = run.states[0], estimates.reshape(STEPS + 1, -1)
     figure = Figure(figsize=(9, 3.1), dpi=150, layout="constrained")
     canvas = FigureCanvasAgg(figure)
@@ -172,7 +173,7 @@ def closed_classes() -> Figure:
     limits = pp.Model(network, [0.0] * 3 + [1.0] * 3 + [0.5] * 6).consensus_state
     places = {0: (-1, 0), 1: (-1.8, 0.6), 2: (-1.8, -0.6), 3: (5, 0), 4: (5.8, 0.6), 5: (5.8, -0.6), 11: (2, 0.9)}
     places |= {agent: (agent - 6.0, 0.0) for agent in range(6, 11)}
-    colours = mpl.colors.LinearSegmentedColormap.from_list("opinions", THEMES["light"]["map"])
+    colours = of_opinions()
     figure = Figure(figsize=(6.6, 1.9), layout="constrained")
     axes = figure.subplots()
     nx.draw_networkx_edges(nx.DiGraph(leaders + followers), places, ax=axes, edge_color="0.5",
@@ -199,7 +200,7 @@ def exposure() -> Figure:
     axes = figure.subplots()
     nx.draw_networkx_edges(graph, places, ax=axes, edge_color="0.8")
     shares = left["ratio"].to_numpy()
-    dots = nx.draw_networkx_nodes(graph, places, ax=axes, node_size=130, node_color=shares, cmap="viridis", vmin=0,
+    dots = nx.draw_networkx_nodes(graph, places, ax=axes, node_size=130, node_color=shares, cmap=in_order(), vmin=0,
                                   vmax=1, edgecolors=["black" if k in seen else "none" for k in graph])  # fmt: skip
     figure.colorbar(dots, ax=axes, label="share of the prior variance that is left")
     axes.axis("off")

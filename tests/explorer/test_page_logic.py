@@ -14,7 +14,7 @@ import pytest
 
 from peerpressure.explorer.bundle import STATIC
 from peerpressure.explorer.protocol import pack
-from peerpressure.plotting.network import _diverging
+from peerpressure.plotting.style import of_opinions
 from tests import waiting
 from tests.explorer.driving import ROOT, SMALL, missing
 
@@ -61,7 +61,7 @@ def of_page(module: str, expression: str, given: Any = None) -> Any:
 
 def test_a_printed_picture_has_the_colours_of_the_page() -> None:
     shown = of_page("colour", "page.opinionScale('light').css.map(css => css.match(/[0-9]+/g).map(Number))")
-    printed = 255 * _diverging()(np.linspace(0, 1, len(shown)))[:, :3]
+    printed = 255 * of_opinions()(np.linspace(0, 1, len(shown)))[:, :3]
     assert np.abs(printed - np.array(shown)).max() < 4
 
 

@@ -69,15 +69,14 @@ def test_colours_are_logarithmic_where_the_range_is_wide() -> None:
     assert sweep_plot(table([*NUMBERS], 1e6), "boxes").figure.axes[0].get_yscale() == "log"
 
 
-def test_every_design_has_a_colour_of_its_own() -> None:
+def test_every_design_has_a_look_of_its_own() -> None:
     trade_off = frontier(pp.Model(cycle(5), np.linspace(0, 1, 5), noise=pp.Gaussian(1.0)), 20, [0.5, 1.0])
     looks = network._looks(list(dict.fromkeys(trade_off.table["design"])))
-    assert len(looks) == len(DESIGNS)
-    assert len({colour for colour, _ in looks.values()}) == len(DESIGNS)
+    assert len(set(looks.values())) == len(looks) == len(DESIGNS)
     assert len(set(network._looks([str(k) for k in range(20)]).values())) == 20
     drawn = network.frontier(trade_off.table, trade_off.units, trade_off.limit)
-    used = {to_hex(str(line.get_color())) for line in drawn.axes[0].lines}
-    assert {colour for colour, _ in looks.values()} <= used
+    used = {(to_hex(str(line.get_color())), str(line.get_linestyle())) for line in drawn.axes[0].lines}
+    assert set(looks.values()) <= used
 
 
 def test_agents_of_small_maps_are_named() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.collections import PathCollection
 
 import peerpressure as pp
 from peerpressure import networks, privacy, recovery
@@ -76,6 +77,37 @@ def test_an_estimate_shows_its_intervals() -> None:
     np.testing.assert_allclose(bars, np.stack([low, high], axis=1)[order])
     with pytest.raises(InvalidInputError, match="level"):
         estimate.plot(level=2.0)
+
+
+def test_an_estimate_stands_against_what_is_hidden_or_in_the_order_of_the_agents() -> None:
+    estimate = pp.recover(run(), NOISY)
+    dots = np.asarray(estimate.plot().collections[1].get_offsets())
+    np.testing.assert_allclose(dots, np.stack([NOISY.x0, estimate.value[0]], axis=1))
+
+
+def test_an_axis_of_time_is_logarithmic_where_all_happens_early() -> None:
+    early = pp.simulate(pp.Model(networks.k2(), [0, 1], pressure=5, start=[0, 10]), 400)
+    late = pp.simulate(pp.Model(networks.k2(), [0, 1], pressure="0.01*t"), 400)
+    assert [one.plot().get_xscale() for one in (early, late)] == ["symlog", "linear"]
+
+
+def test_agents_who_agree_lie_on_a_level_line_and_others_do_not() -> None:
+    hidden = np.linspace(0, 1, 5)
+    shares = []
+    for pressure in ("t", 0.5):
+        model = pp.Model(networks.cycle(5), hidden, pressure=pressure)
+        axes = pp.diagnose(model, 500, advise=False).plot()
+        low, high = axes.get_ylim()
+        dots = [one for one in axes.collections if isinstance(one, PathCollection)]
+        drawn = np.concatenate([np.asarray(one.get_offsets())[:, 1] for one in dots])
+        shares.append(np.ptp(drawn) / (high - low))
+        assert high - low >= np.ptp(hidden)
+    assert shares[0] < 0.05 < 0.3 < shares[1]
+
+
+def test_small_differences_between_agents_look_small() -> None:
+    for result in (privacy.budget(NOISY, 20), privacy.exposure(NOISY, 20, observed=[0])):
+        assert result.plot().get_ylim()[0] == 0
 
 
 def test_a_network_is_coloured_by_values_in_order_or_by_label() -> None:

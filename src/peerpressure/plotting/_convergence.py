@@ -19,13 +19,13 @@ from peerpressure.plotting.style import (
     GREY,
     INK,
     ONE_COLUMN,
-    OPINIONS,
     PALETTE,
     RED,
     TWO_COLUMNS,
     Looks,
     band,
     formula,
+    in_order,
     label,
     name_ends,
     normal_density,
@@ -33,7 +33,6 @@ from peerpressure.plotting.style import (
     plain_ticks,
     samples,
     styled,
-    visible,
 )
 
 EARLY = 40  # end of the panel of early times
@@ -43,9 +42,10 @@ LONG = 1_000  # steps from which the last two decades get an inset
 # For thousands of runs, far more than the hundred of other histograms.
 BINS = 40
 NORMAL_95 = 1.959963984540054
-_STROKES = ("-", (0, (5, 1.5)), (0, (3, 1, 1, 1)), (0, (1.5, 1)))
 # A spread at the end that is no disagreement on the scale of the opinions.
 SMALL_SPREAD = 0.01
+# Experiments beyond the number of colours have other marks.
+_MARKS = "os^Dv"
 Shades: TypeAlias = Mapping[float, Any]
 _PAPERS = "2^√t"
 # What each graph is, and what this pressure does to its agents.
@@ -346,7 +346,7 @@ def noise_levels(paths: pd.DataFrame, law: pd.DataFrame) -> Figure:
     left, middle, right = figure.subplots(1, 3)
     levels = np.sort(paths["noise"].unique())
     # From dark to light with growing noise, as in the other figures over noise.
-    shades = visible(OPINIONS)(np.linspace(0.0, 1.0, levels.size))
+    shades = in_order()(np.linspace(0.0, 1.0, levels.size))
     _noise_extremes(left, middle, paths, dict(zip(levels, shades, strict=True)))
     _errors(right, law, dict(zip(levels, shades, strict=True)))
     panel(left, "a", "maximum and minimum")
@@ -360,7 +360,7 @@ def _noise_extremes(left: Axes, right: Axes, paths: pd.DataFrame, shades: Shades
     # The largest noise is drawn first to leave the others visible on top of it.
     for level in sorted(shades, reverse=True):
         own = paths[(paths["noise"] == level) & (paths["time"] >= 1)]
-        _extremes_of(left, right, own, "", {"color": shades[level], **_stroke(level, shades)})
+        _extremes_of(left, right, own, "", {"color": shades[level], "linewidth": 0.9})
     _extremes_of(left, right, own, "expected_", {"color": INK, "linewidth": 0.8, "linestyle": DOTTED})
     for axes in (left, right):
         axes.set_xscale("log")
@@ -370,15 +370,9 @@ def _noise_extremes(left: Axes, right: Axes, paths: pd.DataFrame, shades: Shades
     left.set_ylabel("public opinion $y_t$")
     right.set_ylabel(r"$\max_i\,|y_t^i - v|$")
     looks: Looks = {
-        rf"$\sigma_0 = {level:g}$": {"color": shades[level], **_stroke(level, shades)}
-        for level in sorted(shades, reverse=True)
+        rf"$\sigma_0 = {level:g}$": {"color": shades[level], "linewidth": 0.9} for level in sorted(shades, reverse=True)
     }
     samples(left, looks | {"expected": {"color": INK, "linewidth": 0.8, "linestyle": DOTTED}}, loc="upper right")
-
-
-def _stroke(level: float, shades: Shades) -> dict[str, Any]:
-    """Return the line of a noise level: dashes as well as colours tell levels apart."""
-    return {"linewidth": 0.9, "linestyle": _STROKES[sorted(shades).index(level) % len(_STROKES)]}
 
 
 def _extremes_of(left: Axes, right: Axes, own: pd.DataFrame, kind: str, look: dict[str, Any]) -> None:
@@ -392,10 +386,10 @@ def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
     ends = {}
     for level, shade in shades.items():
         own = law[law["noise"] == level]
-        axes.loglog(own["time"], own["std"], color=shade, **_stroke(float(level), shades))
+        axes.loglog(own["time"], own["std"], color=shade, linewidth=0.9)
         ends[rf"$\sigma_0 = {level:g}$"] = (float(own["std"].iloc[-1]), shade)
     # The bias does not depend on the noise; it may be negative, which a log axis cannot display.
-    axes.loglog(own["time"], own["bias"].abs(), color=INK, linestyle=DOTTED)
+    axes.loglog(own["time"], own["bias"].abs(), color=INK, linewidth=0.9, linestyle=(0, (5, 1.5)))
     ends["bias"] = (abs(float(own["bias"].iloc[-1])), INK)
     axes.set_xlim(max(1.0, float(law["time"].min())), float(law["time"].max()))
     axes.set_xlabel("time $t$")
@@ -421,9 +415,11 @@ def _pairs(axes: Axes, pairs: pd.DataFrame) -> None:
     shown = pairs[(pairs["exact"].abs() > 0) & (pairs["sampled"].abs() > 0)]
     ends = np.array([shown["exact"].abs().min() / 2, shown["exact"].abs().max() * 2])
     axes.loglog(ends, ends, color=INK, linewidth=0.6, linestyle=DOTTED, zorder=0)
-    for place, (_, own) in enumerate(shown.groupby("experiment", sort=False)):
-        colour = PALETTE[place % len(PALETTE)]
-        axes.loglog(own["exact"].abs(), own["sampled"].abs(), "o", markersize=2.8, color=colour)
+    # Every experiment has one look in both panels, also if all its values are 0.
+    names = list(dict.fromkeys(pairs["experiment"]))
+    for name, own in shown.groupby("experiment", sort=False):
+        place = names.index(name)
+        axes.loglog(own["exact"].abs(), own["sampled"].abs(), **_dots(place))
     axes.set_xlabel("exact (absolute value)")
     axes.set_ylabel("sampled (absolute value)")
 
@@ -434,7 +430,7 @@ def _scores(axes: Axes, pairs: pd.DataFrame) -> None:
     axes.axvline(0.0, color=INK, linewidth=0.6, linestyle=DOTTED)
     for place, name in enumerate(names):
         z = pairs.loc[pairs["experiment"] == name, "z"]
-        axes.plot(z, np.full(len(z), -place), "o", markersize=2.8, color=PALETTE[place % len(PALETTE)])
+        axes.plot(z, np.full(len(z), -place), **_dots(place))
     # At least ±3, because scores within the band would otherwise fill the panel and look large.
     reach = max(3.0, 1.1 * float(pairs["z"].abs().max()))
     axes.set_xlim(-reach, reach)
@@ -443,6 +439,12 @@ def _scores(axes: Axes, pairs: pd.DataFrame) -> None:
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("(sampled − exact) / standard error; 95 % within the band")
+
+
+def _dots(place: int) -> dict[str, Any]:
+    """Return colour and mark of an experiment, which no other has."""
+    turn, which = divmod(place, len(PALETTE))
+    return {"color": PALETTE[which], "marker": _MARKS[turn], "markersize": 2.8, "linestyle": ""}
 
 
 def _words(name: str) -> str:

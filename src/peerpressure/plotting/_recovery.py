@@ -22,12 +22,12 @@ from peerpressure.plotting.style import (
     GREY,
     INK,
     ONE_COLUMN,
-    OPINIONS,
     RED,
     TEAL,
     TWO_COLUMNS,
     Looks,
     band,
+    in_order,
     label,
     name_ends,
     normal_density,
@@ -36,7 +36,6 @@ from peerpressure.plotting.style import (
     samples,
     smoothed,
     styled,
-    visible,
 )
 
 if TYPE_CHECKING:
@@ -153,7 +152,9 @@ def _rotated(axes: Axes, estimates: pd.DataFrame, covariances: pd.DataFrame) -> 
     axes.axhline(0, color=TEAL, linewidth=0.4, zorder=0)
     axes.axvline(0, color=TEAL, linewidth=0.4, zorder=0)
     axes.set_xlabel(r"error of the difference, $(\hat{x}_0^1 - \hat{x}_0^2)/\sqrt{2}$")
-    axes.set_ylabel(r"error of the sum, $(\hat{x}_0^1 + \hat{x}_0^2)/\sqrt{2}$")
+    # The ellipses are far longer than they are wide, which their picture must not hide.
+    stretched = np.ptp(axes.get_xlim()) / np.ptp(axes.get_ylim())
+    axes.set_ylabel(rf"error of the sum, $(\hat{{x}}_0^1 + \hat{{x}}_0^2)/\sqrt{{2}}$, drawn {stretched:.0f}×")
 
 
 def _rotate(first: pd.Series, second: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -273,7 +274,7 @@ def observation_error(errors: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(ONE_COLUMN, 2.5))
     axes = figure.add_subplot()
     levels = np.sort(errors["error"].unique())
-    shades = visible(OPINIONS)(np.linspace(0.0, 1.0, levels.size))
+    shades = in_order()(np.linspace(0.0, 1.0, levels.size))
     last = float(errors["steps"].max())
     ends = {}
     for level, shade in zip(levels, shades, strict=True):

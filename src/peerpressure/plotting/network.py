@@ -12,29 +12,26 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from peerpressure.plotting.graphs import LONGEST_NAME, MOST_NAMED, Places, edge_lines, layout, name_agents
 from peerpressure.plotting.style import (
-    BLUE,
-    BROWN,
     DOTTED,
-    GOLD,
     GREY,
     INK,
     ONE_COLUMN,
-    OPINIONS,
+    PALETTE,
     RED,
-    TEAL,
     TWO_COLUMNS,
-    VIOLET,
+    apart,
+    in_order,
     label,
+    of_opinions,
     panel,
     plain_ticks,
     styled,
-    visible,
 )
 
 Look: TypeAlias = tuple[str, str]  # colour and line
@@ -46,7 +43,7 @@ RASTER = 3_000  # dots and lines from which a vector picture contains them as an
 # Least distance of names at the ends of curves, as a share of the axis.
 _GAP = 0.062
 # Colours of designs in their order; further ones have the same colours and broken lines.
-_DESIGN_COLOURS = (BLUE, GOLD, BROWN, TEAL, INK, VIOLET, RED, GREY)
+_DESIGN_COLOURS = (*PALETTE, GREY)
 # Curves that exceed the others by more than this factor are cut off.
 _REACH = 30.0
 
@@ -68,7 +65,7 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
         places[:, 1],
         s=9.0 * agents[f"degree_{network}"],
         c=agents["hidden"],
-        cmap=visible(OPINIONS),
+        cmap=of_opinions(),
         vmin=0.0,
         vmax=1.0,
         edgecolors="white",
@@ -163,7 +160,7 @@ def coloured_network(
                 s=share * areas[group],
                 c=colours if isinstance(colours, str) else colours[group],
                 norm=norm,
-                cmap=None if plain else _diverging(),
+                cmap=None if plain else of_opinions(),
                 marker=shape,
                 linewidths=0,
                 zorder=2,
@@ -208,31 +205,6 @@ def coloured_network(
     return figure
 
 
-def _diverging() -> LinearSegmentedColormap:
-    """Return the explorer's colours of opinions: dark blue over grey to light orange, a line each in OKLab."""
-    part = np.linspace(-1, 1, 129)
-    angle = np.radians(np.where(part < 0, 255.0, 50.0))
-    # Lightness rises from end to end, which tells high from low in greyscale, too.
-    lightness, chroma = 0.54 + 0.12 * part, 0.138 * np.abs(part)
-    lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
-    # From OKLab to linear and then to gamma-compressed sRGB (Ottosson, 2020).
-    cones = np.array(
-        [[1, 0.3963377774, 0.2158037573], [1, -0.1055613458, -0.0638541728], [1, -0.0894841775, -1.291485548]]
-    )
-    linear = np.clip(_CONES_TO_RGB @ (cones @ lab) ** 3, 0, 1)
-    rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-    return LinearSegmentedColormap.from_list("opinions", [tuple(one) for one in rgb.T.tolist()], N=1025)
-
-
-_CONES_TO_RGB = np.array(
-    [
-        [4.0767416621, -3.3077115913, 0.2309699292],
-        [-1.2684380046, 2.6097574011, -0.3413193965],
-        [-0.0041960863, -0.7034186147, 1.707614701],
-    ]
-)
-
-
 @styled
 def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
     """Draw the network with agents coloured by posterior over prior variance; observed agents are ringed.
@@ -267,7 +239,7 @@ def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
         places[:, 1],
         s=size,
         c=agents["ratio"],
-        cmap=OPINIONS,
+        cmap=in_order(),
         vmin=0.0,
         vmax=1.0,
         edgecolors="white",
@@ -359,7 +331,7 @@ def _name_ends(axes: Axes, x: float, finals: Mapping[str, float], looks: Mapping
     # The axes are logarithmic, so names must be separated in logarithms.
     low, high = np.log10(axes.get_ylim())
     names = sorted(finals, key=finals.__getitem__)
-    heights = _apart(np.log10([finals[name] for name in names]), _GAP * (high - low))
+    heights = apart(np.log10([finals[name] for name in names]), _GAP * (high - low))
     for name, height in zip(names, heights, strict=True):
         colour = looks[name][0]
         axes.plot([x, 1.35 * x], [finals[name], 10**height], color=colour, linewidth=0.4, clip_on=False)
@@ -367,23 +339,9 @@ def _name_ends(axes: Axes, x: float, finals: Mapping[str, float], looks: Mapping
         label(axes, _written(name), spot, xytext=(2, 0), va="center", color=colour, annotation_clip=False)
 
 
-def _apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Return the increasing heights at least a gap apart that are nearest to the given ones.
-
-    >>> _apart(np.array([0.0, 0.1, 3.0]), 1.0)
-    array([-0.45,  0.55,  3.  ])
-    """
-    from scipy.optimize import isotonic_regression
-
-    steps = gap * np.arange(heights.size)
-    # For h' = h − k·gap the condition h_{k+1} − h_k ≥ gap is that h' increases, so the nearest heights in least squares
-    # are an isotonic regression.
-    return np.asarray(isotonic_regression(heights - steps).x + steps)
-
-
 def _looks(names: Sequence[str]) -> dict[str, Look]:
     """Return colour and line of each design, the same in every panel and different from the others."""
-    looks = itertools.product(("-", "--", ":"), _DESIGN_COLOURS)
+    looks = itertools.product(("-", "--", ":", "-."), _DESIGN_COLOURS)
     return {name: (colour, line) for name, (line, colour) in zip(names, itertools.cycle(looks), strict=False)}
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.plotting.graphs import LONGEST_NAME, MOST_NAMED, edge_lines, layout, name_agents, quick_layout
-from peerpressure.plotting.style import BLUE, DOTTED, GREY, INK, OPINIONS, RED, visible
+from peerpressure.plotting.style import BLUE, DOTTED, GREY, INK, RED, in_order, label, of_opinions
 
 Array = NDArray[np.float64]
 
@@ -27,6 +27,9 @@ MOST_TICKS = 40  # agents whose names stand below the axis
 LINE = 48  # letters of all names that fit side by side
 LEAST_SIDE = 0.3  # of a drawing's shorter side to its longer one
 MOST_PLACED = 200  # agents up to which every pair counts for their places
+# Opinions that come this close, as a share of their largest spread, within this share of a run have an axis of time on
+# which that can be seen.
+NEAR, EARLY = 0.1, 0.1
 
 
 def own_axes(ax: object) -> Axes:
@@ -52,10 +55,10 @@ def paths(ax: Axes | None, times: NDArray[Any], values: Array, shades: Array | N
     shaded = shades is not None and np.ptp(shades) > 0
     drawn = LineCollection(list(lines), linewidths=width, colors=None if shaded else BLUE, alpha=0.8)
     if shades is not None and shaded:
-        drawn.set(array=shades[agents], cmap=visible(OPINIONS))
+        drawn.set(array=shades[agents], cmap=of_opinions())
     axes.add_collection(drawn)
     axes.autoscale_view()
-    _finish_over_time(axes, times, level)
+    _finish_over_time(axes, times, level, np.ptp(shown, axis=1), times[rows])
     if agents.size < values.shape[1]:
         axes.set_title(f"{agents.size:,} of {values.shape[1]:,} agents", loc="left")
     return axes
@@ -65,7 +68,7 @@ def bands(ax: Axes | None, times: NDArray[Any], middle: Array, low: Array, high:
     """Draw lines over time, each with a band if they are few; the arrays are (times, lines), and names label a few."""
     axes = own_axes(ax)
     rows, chosen = _spread(times.size, MOST_TIMES), _spread(middle.shape[1], MOST_LINES)
-    colours = visible(OPINIONS)(np.linspace(0, 1, max(chosen.size, 2)))
+    colours = in_order()(np.linspace(0, 1, max(chosen.size, 2)))
     for colour, k in zip(colours, chosen, strict=False):
         name = names[k] if len(names) <= MOST_BANDS else None
         axes.plot(times[rows], middle[rows, k], color=colour, linewidth=1.0, label=name)
@@ -85,12 +88,19 @@ def extremes(ax: Axes | None, times: NDArray[Any], low: Array, high: Array, mean
         times[rows], low[rows], high[rows], color=BLUE, alpha=0.18, linewidth=0, label="lowest to highest"
     )
     axes.plot(times[rows], mean[rows], color=BLUE, linewidth=1.1, label="mean")
-    _finish_over_time(axes, times, level)
+    _finish_over_time(axes, times, level, (high - low)[rows], times[rows])
     axes.legend(frameon=False, fontsize="small")
     return axes
 
 
-def _finish_over_time(axes: Axes, times: NDArray[Any], level: float | None) -> None:
+def _finish_over_time(
+    axes: Axes,
+    times: NDArray[Any],
+    level: float | None,
+    spread: Array | None = None,
+    at: NDArray[Any] | None = None,
+) -> None:
+    """Finish an axis of time, which is logarithmic if the ``spread`` at some times falls early."""
     if level is not None:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=3)
         axes.annotate(
@@ -101,10 +111,19 @@ def _finish_over_time(axes: Axes, times: NDArray[Any], level: float | None) -> N
             textcoords="offset points",
             va="center",
         )
+    if spread is not None and at is not None and _falls_early(spread, at):
+        # Logarithmic from the first step on: time 0 keeps its place.
+        axes.set_xscale("symlog", linthresh=float(at[at > 0][0]), linscale=0.4)
     if times[-1] > times[0]:
         axes.set_xlim(times[0], times[-1])
     axes.set_xlabel("time $t$")
     axes.set_ylabel("public opinion")
+
+
+def _falls_early(spread: Array, times: NDArray[Any]) -> bool:
+    """Return whether opinions come close within the first part of a run, and stay so."""
+    far = np.flatnonzero(~(spread <= NEAR * np.nanmax(spread))) if np.any(spread > 0) else np.array([times.size])
+    return bool(0 < far.size < times.size and far[-1] + 1 < times.size and times[far[-1] + 1] <= EARLY * times[-1])
 
 
 def by_agent(
@@ -113,11 +132,15 @@ def by_agent(
     series: Mapping[str, tuple[Array, Array | None, Array | None]],
     what: str,
     level: float | None = None,
+    *,
+    least: float = 0.0,
+    from_zero: bool = False,
 ) -> Axes:
     """Draw values of agents in the order of the first series; each has values and the ends of bars, or None for these.
 
     The first series has dots with bars, the others crosses. Values that are not finite are left out, and an agent
-    without a value in the first series is ordered by the next one.
+    without a value in the first series is ordered by the next one. The axis of values is at least as long as ``least``,
+    and begins at 0 if ``from_zero``: small differences must look small.
     """
     axes = own_axes(ax)
     keys = np.full(len(names), np.inf)
@@ -136,18 +159,62 @@ def by_agent(
         axes.scatter(places[seen], y[seen], color=colour, linewidths=1.0 if k else 0, label=name, zorder=3, **mark)
     if level is not None:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1, label="$v$")
-    if order.size <= MOST_TICKS:
-        shown = [names[i][:LONGEST_NAME] for i in order]
-        # Upright where they would overlap.
-        crowded = sum(len(name) + 1 for name in shown) > LINE
-        axes.set_xticks(places, shown, rotation=90 if crowded else 0, fontsize="small")
-    axes.set_xlim(-0.7, order.size - 0.3)
+    _name_agents(axes, [names[i] for i in order])
+    low, high = axes.get_ylim()
+    if from_zero:
+        axes.set_ylim(0, high if high > 0 else 1)
+    elif high - low < least:
+        axes.set_ylim((low + high - 1.1 * least) / 2, (low + high + 1.1 * least) / 2)
     axes.set_xlabel("agent, in order of value")
     axes.set_ylabel(what)
     if len(series) > 1 or level is not None:
         # Values increase to the right, which leaves this corner free.
         axes.legend(frameon=False, fontsize="small", loc="upper left")
     return axes
+
+
+def against(ax: Axes | None, names: Sequence[str], truth: Array, values: Array, low: Array, high: Array) -> Axes:
+    """Draw estimates of agents with their intervals against the truth, and the line on which they are right."""
+    axes = own_axes(ax)
+    seen = np.isfinite(values) & np.isfinite(truth)
+    bars = seen & np.isfinite(low) & np.isfinite(high)
+    axes.vlines(truth[bars], low[bars], high[bars], color=BLUE, alpha=0.35, linewidth=1.0)
+    size = 16 if values.size <= 4 * MOST_TICKS else 4
+    axes.scatter(truth[seen], values[seen], color=BLUE, s=size, linewidths=0, zorder=3)
+    if seen.any():
+        ends = [float(truth[seen].min()), float(truth[seen].max())]
+        axes.plot(ends, ends, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1, label="as it is")
+        axes.legend(frameon=False, fontsize="small", loc="upper left")
+    if len(names) <= MOST_NAMED:
+        for name, x, y in zip(names, truth, np.where(bars, high, values), strict=True):
+            if np.isfinite(x) and np.isfinite(y):
+                label(axes, name[:LONGEST_NAME], (float(x), float(y)), xytext=(0, 3), ha="center", fontsize="x-small")
+    axes.set_xlabel("hidden opinion")
+    axes.set_ylabel("estimate")
+    return axes
+
+
+def in_place(ax: Axes | None, names: Sequence[str], values: Array, low: Array, high: Array) -> Axes:
+    """Draw estimates of agents with their intervals in the order of the agents, where the truth is not known."""
+    axes = own_axes(ax)
+    places = np.arange(values.size)
+    seen = np.isfinite(low) & np.isfinite(high)
+    axes.vlines(places[seen], low[seen], high[seen], color=BLUE, alpha=0.45, linewidth=1.0)
+    axes.scatter(places, values, color=BLUE, s=16 if values.size <= 4 * MOST_TICKS else 4, linewidths=0, zorder=3)
+    _name_agents(axes, names)
+    axes.set_xlabel("agent")
+    axes.set_ylabel("hidden opinion")
+    return axes
+
+
+def _name_agents(axes: Axes, names: Sequence[str]) -> None:
+    """Write the names of a few agents below the axis, upright where they would overlap."""
+    axes.set_xlim(-0.7, len(names) - 0.3)
+    if len(names) > MOST_TICKS:
+        return
+    shown = [name[:LONGEST_NAME] for name in names]
+    crowded = sum(len(name) + 1 for name in shown) > LINE
+    axes.set_xticks(range(len(shown)), shown, rotation=90 if crowded else 0, fontsize="small")
 
 
 def counts(ax: Axes | None, times: NDArray[Any], values: NDArray[Any], what: str) -> Axes:
@@ -183,7 +250,7 @@ def node_link(
     for lines in edge_lines(places, ends, np.sqrt(areas) / 2 / points, points, 0.7, one_way, negative):
         lines.set(alpha=0.1 + 0.7 * lightness if lines.get_alpha() is None else lines.get_alpha())
         axes.add_collection(lines)
-    shades: dict[str, Any] = {"color": BLUE} if values is None else {"c": values, "cmap": visible(OPINIONS)}
+    shades: dict[str, Any] = {"color": BLUE} if values is None else {"c": values, "cmap": of_opinions()}
     dots = axes.scatter(places[:, 0], places[:, 1], s=areas, edgecolors="white", linewidths=0.5, zorder=2, **shades)
     axes.set_aspect("equal")
     axes.axis("off")

@@ -21,7 +21,6 @@ from peerpressure.plotting.style import (
     RED,
     TEAL,
     TWO_COLUMNS,
-    VIOLET,
     label,
     panel,
     plain_ticks,
@@ -259,7 +258,7 @@ def bench(promised: Mapping[str, Curve], achieved: Mapping[str, Curve], std: flo
         for axes, (over, title) in zip(grid[row], (("time", "step $t$"), ("noise", "noise, std")), strict=True):
             x, y = (np.asarray(values, dtype=float) for values in curves[over])
             shown = np.isfinite(y)
-            axes.plot(x[shown], y[shown], color=VIOLET if row == 0 else BLUE, marker="." if over == "noise" else None)
+            axes.plot(x[shown], y[shown], color=RED if row == 0 else BLUE, marker="." if over == "noise" else None)
             if over == "time":
                 axes.set_ylim(bottom=0)
             else:

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import Colormap, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.transforms import offset_copy
 from numpy.typing import NDArray
 
 from peerpressure.support.files import expanded, replacing
@@ -25,19 +26,16 @@ ONE_COLUMN: Final = 3.4  # inches
 TWO_COLUMNS: Final = 7.0
 NOTEBOOK: Final = 200  # dots per inch of a figure in a notebook, as wide as its page
 
-# Different in lightness as well as in hue, hence distinct in grey and for colour-blind readers, and each with a
-# contrast of at least 3:1 on white.
-INK: Final = "#20262b"
-BLUE: Final = "#1f5c99"
-RED: Final = "#c8512b"
-TEAL: Final = "#2f8b7c"
-GOLD: Final = "#b88516"
-GREY: Final = "#7f8890"
-BROWN: Final = "#8a5a1f"
-VIOLET: Final = "#8a5fa8"
+# Each has a contrast of at least 3:1 on white. Those of PALETTE and GREY differ in lightness as well as in hue: a test
+# computes that any two of them are told apart in grey and by colour-blind readers.
+INK: Final = "#15181c"
+BLUE: Final = "#1c3f7c"
+RED: Final = "#b4482b"
+TEAL: Final = "#12645a"
+GOLD: Final = "#bd8a1e"
+GREY: Final = "#7d8185"
 PALETTE: Final = (BLUE, RED, TEAL, GOLD, INK)
-# Monotone in lightness, and distinct for colour-blind readers.
-OPINIONS: Final = "plasma"  # the colour map of opinions
+ORDER: Final = "viridis"  # the colour map of what has an order and no middle, such as sizes of noise and times
 # A legend below the axes, where the curves leave no room inside.
 BELOW: Final[dict[str, Any]] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.19), "ncols": 2}
 DOTTED: Final = (0, (1, 1.5))  # the line of exact limits and reference values
@@ -124,28 +122,88 @@ def label(axes: Axes, text: str, at: tuple[float, float], **options: Any) -> Non
 
 
 def name_ends(axes: Axes, x: float, ends: Mapping[str, tuple[float, Any]], *, gap: float = 0.08) -> None:
-    """Write names in their colours to the right of the ends of curves, moved up where they would overlap.
+    """Write names in their colours to the right of the ends of curves, with a line to it from one that had to move.
 
     ``ends`` gives the height and the colour of each; the axes' limits must be set.
     """
     # Distances between names are compared in shares of the axes, since data may be on a log scale.
     to_part = axes.transData + axes.transAxes.inverted()
-    # The first name may then be as low as the bottom of the axes.
-    height = -gap
-    for name, (y, colour) in sorted(ends.items(), key=lambda item: item[1][0]):
-        # From the lowest curve upwards, each name at its curve or just above the previous name.
-        height = max(float(to_part.transform((x, y))[1]), height + gap)
-        spot = to_part.inverted().transform((1.0, height))
-        label(axes, name, (x, float(spot[1])), xytext=(4, 0), va="center", color=colour, annotation_clip=False)
+    found = sorted((float(to_part.transform((x, y))[1]), name, colour) for name, (y, colour) in ends.items())
+    own = np.array([height for height, _, _ in found])
+    places = apart(own, gap)
+    # The lowest name is not below the axes, where the names of ticks stand.
+    places += max(0.0, -float(places[0]))
+    for place, (height, name, colour) in zip(places.tolist(), found, strict=True):
+        lead = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+        moved = abs(place - height) > gap / 3
+        label(
+            axes,
+            name,
+            (1.0, height),
+            xycoords="axes fraction",
+            xytext=(1.0, place),
+            textcoords=offset_copy(axes.transAxes, axes.figure, x=12 if moved else 4, units="points"),
+            va="center",
+            color=colour,
+            annotation_clip=False,
+            arrowprops=lead if moved else None,
+        )
 
 
-def visible(name: str) -> Colormap:
-    """Return a colour map without its lightest end, which is invisible on white."""
+def apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Return the increasing heights at least a gap apart that are nearest to the given ones.
+
+    >>> apart(np.array([0.0, 0.1, 3.0]), 1.0)
+    array([-0.45,  0.55,  3.  ])
+    """
+    from scipy.optimize import isotonic_regression
+
+    steps = gap * np.arange(heights.size)
+    # For h' = h − k·gap the condition h_{k+1} − h_k ≥ gap is that h' increases, so the nearest heights in least squares
+    # are an isotonic regression.
+    return np.asarray(isotonic_regression(heights - steps).x + steps)
+
+
+def in_order() -> Colormap:
+    """Return the colours of what has an order, without the lightest ones, which are invisible on white."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    # Beyond 0.59 viridis, and soon after it plasma, have a contrast on white below 3:1.
-    return ListedColormap(colormaps[name](np.linspace(0.0, 0.59, 256)))
+    # Beyond 0.59 the contrast on white is below 3:1.
+    return ListedColormap(colormaps[ORDER](np.linspace(0.0, 0.59, 256)))
+
+
+@functools.cache
+def of_opinions(*, dark: bool = False) -> Colormap:
+    """Return the colours of opinions, in print as in the explorer: dark blue over grey to light orange.
+
+    Those on ``dark`` paper are lighter.
+
+    Each half is a line in OKLab. Blue and orange differ under every kind of colour blindness, and lightness rises from
+    end to end, which tells high from low in grey, too.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    part = np.linspace(-1, 1, 129)
+    angle = np.radians(np.where(part < 0, 255.0, 50.0))
+    lightness, chroma = (0.655 + 0.125 * part if dark else 0.54 + 0.12 * part), 0.138 * np.abs(part)
+    lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
+    # From OKLab to linear and then to gamma-compressed sRGB (Ottosson, 2020).
+    linear = np.clip(_CONES_TO_RGB @ (_LAB_TO_CONES @ lab) ** 3, 0, 1)
+    rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return LinearSegmentedColormap.from_list("opinions", [tuple(one) for one in rgb.T.tolist()], N=1025)
+
+
+_LAB_TO_CONES: Final = np.array(
+    [[1, 0.3963377774, 0.2158037573], [1, -0.1055613458, -0.0638541728], [1, -0.0894841775, -1.291485548]]
+)
+_CONES_TO_RGB: Final = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.707614701],
+    ]
+)
 
 
 def plain_ticks(axis: Axis) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -21,11 +21,11 @@ from peerpressure.plotting.style import (
     BLUE,
     INK,
     ONE_COLUMN,
-    OPINIONS,
     PALETTE,
     RED,
     TWO_COLUMNS,
     Looks,
+    in_order,
     label,
     name_ticks,
     panel,
@@ -33,7 +33,6 @@ from peerpressure.plotting.style import (
     samples,
     smoothed,
     styled,
-    visible,
 )
 
 SIZES = (20, 50, 80)
@@ -58,6 +57,7 @@ def boxes(levels: pd.DataFrame, cells: pd.DataFrame, edges: int) -> Figure:
         outside = outliers(own, cells[cells["edges"] == edges])
         axes.plot(outside[by], outside["mean_residual_variance"], **_OUTLIER)
         axes.set_xlabel(_AXES[by])
+    _from_zero((left, right))
     left.set_ylabel(r"mean residual variance $\langle\sigma^2\rangle$")
     looks: Looks = {"exact expectation": {"color": RED, "marker": "o", "markersize": 2.6}, "outlier": _OUTLIER}
     samples(left, looks, loc="upper left")
@@ -79,6 +79,7 @@ def replication_boxes(levels: pd.DataFrame) -> Figure:
             axes.set_xlabel(_AXES[by])
             panel(axes, next(letters), f"by {word}, {_family(int(edges))}")
         pair[0].set_ylabel(r"residual variance $\sigma^2$")
+    _from_zero(rows.flat)
     looks: Looks = {"exact expectation": {"color": RED, "marker": "o", "markersize": 2.6}, "median": {"color": INK}}
     samples(rows[0][0], looks, loc="upper left")
     return figure
@@ -106,8 +107,12 @@ def _boxes(axes: Axes, levels: pd.DataFrame) -> None:
     axes.plot(place, levels["exact_mean"], color=RED, marker="o", markersize=2.6, linewidth=1.0, zorder=4)
     margin = 0.9 * width
     axes.set_xlim(place.min() - margin, place.max() + margin)
-    # Variances are compared as ratios, for which the axis must begin at 0.
-    axes.set_ylim(bottom=0)
+
+
+def _from_zero(panels: Iterable[Axes]) -> None:
+    """Let axes that are shared begin at 0, as variances are compared as ratios, and reach above all that is drawn."""
+    panels = list(panels)
+    panels[0].set_ylim(0, 1.05 * max(float(axes.dataLim.ymax) for axes in panels))
 
 
 def outliers(levels: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
@@ -133,7 +138,7 @@ def shapes(values: pd.DataFrame, edges: int) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 2.3))
     own = values[values["edges"] == edges]
     scale = Normalize(own["noise_variance"].min(), own["noise_variance"].max())
-    shades = visible(OPINIONS)
+    shades = in_order()
     # One range for all panels makes widths of densities comparable.
     reach = 1.1 * float(own["mean_residual"].abs().max())
     grid = np.linspace(-reach, reach, 161)
@@ -346,7 +351,7 @@ def heat(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -
     # On a linear scale all but the largest values would have one colour.
     scale = LogNorm() if _is_wide(means.stack()) else None
     picture = axes.imshow(
-        means.to_numpy(), aspect="auto", origin="lower", cmap=visible(OPINIONS), interpolation="none", norm=scale
+        means.to_numpy(), aspect="auto", origin="lower", cmap=in_order(), interpolation="none", norm=scale
     )
     name_ticks(axes.xaxis, range(len(means.columns)), [_short(name) for name in means.columns])
     # Division rounded up leaves at most ``MOST_NAMED`` labels.
@@ -371,7 +376,7 @@ KINDS: Mapping[str, Callable[[Axes, pd.DataFrame, str, str, str | None], None]] 
 def _colours(count: int) -> list[Any]:
     if count <= len(PALETTE):
         return list(PALETTE[:count])
-    return [visible(OPINIONS)(share) for share in np.linspace(0, 1, count)]
+    return [in_order()(share) for share in np.linspace(0, 1, count)]
 
 
 def _legend(axes: Axes, by: str | None) -> None:

@@ -186,7 +186,7 @@ class Budget:
         from peerpressure.plotting.results import by_agent
 
         names, values = [str(name) for name in self.table.index], self.numbers["epsilon"]
-        axes = by_agent(ax, names, {"ε": (values, None, None)}, r"$\varepsilon$")
+        axes = by_agent(ax, names, {"ε": (values, None, None)}, r"$\varepsilon$", from_zero=True)
         spent = rf"largest $\varepsilon$ = {self.epsilon:.3g} at $\delta$ = {self.delta:g}"
         axes.set_title(spent if np.isfinite(self.epsilon) else r"no $\varepsilon$ holds for every agent", loc="left")
         return axes

@@ -113,7 +113,7 @@ class Exposure:
         groups = {"observed": observed, "not observed": ~observed}
         series = {name: (np.where(group, bits, np.nan), None, None) for name, group in groups.items() if group.any()}
         names = [str(name) for name in self.table.index]
-        return by_agent(ax, names, series, "information, bits")
+        return by_agent(ax, names, series, "information, bits", from_zero=True)
 
     def edges(self) -> pd.DataFrame:
         """Return the network's edges as positions in the table: source, target.

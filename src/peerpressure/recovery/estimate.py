@@ -227,7 +227,7 @@ class Estimate:
         return self.value - half, self.value + half
 
     def plot(self, ax: Axes | None = None, level: float = 0.95, replicate: int = 0) -> Axes:
-        """Draw the estimate of each identified agent with its interval, and hidden opinions that the model knows.
+        """Draw the estimate of each identified agent with its interval, against hidden opinions that the model knows.
 
         Parameters
         ----------
@@ -248,15 +248,15 @@ class Estimate:
         InvalidInputError
             If the level is not strictly between 0 and 1, or there is no such replicate.
         """
-        from peerpressure.plotting.results import by_agent
+        from peerpressure.plotting.results import against, in_place
 
         row = whole_number(replicate, "the position of a replicate", least=0, most=len(self.value) - 1)
         value, low, high = (np.where(self.identified, one[row], np.nan) for one in (self.value, *self.interval(level)))
-        series: dict[str, tuple[Array, Array | None, Array | None]] = {"estimate": (value, low, high)}
+        names = [str(label) for label in self.model.network.labels]
         # Opinions that adapted are no longer those of the model.
-        if self.model.hidden is not None and not (self.target == "current" and self.model.layout.has_hidden):
-            series["the model's"] = (self.model.hidden, None, None)
-        return by_agent(ax, [str(label) for label in self.model.network.labels], series, "hidden opinion")
+        if self.model.hidden is None or (self.target == "current" and self.model.layout.has_hidden):
+            return in_place(ax, names, value, low, high)
+        return against(ax, names, self.model.hidden, value, low, high)
 
     def variance_of(self, agents: Iterable[Hashable]) -> Array:
         """Return the exact error variances of the named agents, also where ``covariance`` is an operator.

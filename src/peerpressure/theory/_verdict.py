@@ -375,6 +375,8 @@ class Verdict:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw where each agent ends, ± 1.96 standard deviations, and where it is after the steps of the forecast.
 
+        The axis is at least as long as the range of hidden opinions: agents who agree lie on a level line.
+
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
@@ -402,7 +404,7 @@ class Verdict:
             series[name] = _with_ends(mean, self.law.std)
         agents = [str(agent) for agent in range(self.law.kind.size)]
         level = self.value if len(self.classes) < 2 and np.isfinite(self.value) else None
-        axes = by_agent(ax, agents, series, "public opinion", level)
+        axes = by_agent(ax, agents, series, "public opinion", level, least=self.span)
         axes.set_title(self.heading, loc="left")
         return axes
 
