@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from peerpressure.plotting.graphs import LONGEST_NAME, MOST_NAMED, Places, edge_lines, layout, name_agents
 from peerpressure.plotting.style import (
+    BLUE,
     DOTTED,
     GREY,
     INK,

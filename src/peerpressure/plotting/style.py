@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.transforms import offset_copy
@@ -134,20 +135,16 @@ def name_ends(axes: Axes, x: float, ends: Mapping[str, tuple[float, Any]], *, ga
     # The lowest name is not below the axes, where the names of ticks stand.
     places += max(0.0, -float(places[0]))
     for place, (height, name, colour) in zip(places.tolist(), found, strict=True):
-        lead = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
         moved = abs(place - height) > gap / 3
-        label(
-            axes,
-            name,
-            (1.0, height),
-            xycoords="axes fraction",
-            xytext=(1.0, place),
-            textcoords=offset_copy(axes.transAxes, axes.figure, x=12 if moved else 4, units="points"),
-            va="center",
-            color=colour,
-            annotation_clip=False,
-            arrowprops=lead if moved else None,
-        )
+        look: dict[str, Any] = {"va": "center", "color": colour, "annotation_clip": False, "xycoords": "axes fraction"}
+        label(axes, name, (1.0, place), xytext=(14 if moved else 4, 0), **look)
+        if moved:
+            beside = offset_copy(axes.transAxes, axes.figure, x=12, units="points").transform((1.0, place))
+            lead = [(1.0, height), tuple(axes.transAxes.inverted().transform(beside))]
+            axes.add_collection(
+                LineCollection([lead], colors=[colour], linewidths=0.5, transform=axes.transAxes, clip_on=False),
+                autolim=False,
+            )
 
 
 def apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
