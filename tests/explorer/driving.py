@@ -394,7 +394,11 @@ class Driver:
 
         self.page.once("download", note)
         self.page.click("#share")
-        self.page.click(f'[data-take="{what}"]')
+        item = self.page.locator(f'[data-take="{what}"]')
+        if not item.is_visible():
+            group = str(item.locator("..").get_attribute("id")).removeprefix("share-")
+            self.page.click(f"[data-more={group}]")
+        item.click()
         self.wait_here(lambda: downloads, f"the file of {what}")
         place = folder / downloads[0].suggested_filename
         downloads[0].save_as(place)

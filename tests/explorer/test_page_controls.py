@@ -140,6 +140,14 @@ def test_examples_open_and_play_by_themselves_unless_stillness_is_wanted(one_pag
     # Whoever wants no motion sees how it ends, in one scale of colours for all times.
     driver.exist("#time-shown[data-value='200']")
     assert page.inner_text("#time-end") == "200"
+    # One sentence, one network and one control, and no scrolling; the laboratory is one click away.
+    assert page.locator("input >> visible=true").evaluate_all("all => all.map(one => one.type)") == [
+        *["range", "number", "range"],
+    ]
+    assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
+    assert page.is_visible("#strip-canvas")
+    assert page.is_hidden("#panel-curves")
+    page.click("#laboratory")
     assert page.get_attribute("#zoom-colours", "aria-pressed") == "false"
     spans = [key_span(driver)]
     page.click("#zoom-colours")

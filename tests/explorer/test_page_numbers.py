@@ -123,6 +123,9 @@ def check_verdict(driver: Driver) -> None:
     # The mathematics is shown to those who ask for it.
     assert panel.locator("#verdict-reason").is_hidden()
     panel.get_by_text("Why?").click()
+    assert panel.locator("#verdict-pictures svg").count() == 5
+    assert panel.locator("#verdict-reason").is_hidden()
+    panel.get_by_text("The theorem").click()
     assert panel.locator("#verdict-reason").inner_text() == verdict.reason.replace("ρ_t", "ρt")
     panel.get_by_text("Why?").click()
     assert driver.number('#verdict [data-key="value"]') == verdict.value

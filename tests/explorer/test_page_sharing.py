@@ -178,6 +178,7 @@ def test_addresses_open_what_they_hold_and_damaged_ones_the_usual_start(
     driver.expected.update({"422", "Content Security Policy", "violates the following"})
     driver.open("#nonsense!")
     check_usual_start(driver, catalogue)
+    page.click("#laboratory")
     page.click("#theme")
     with driver.answering():
         driver.type("run.seed", 50)

@@ -39,7 +39,7 @@ def check_numbers(driver: Driver) -> None:
 
 
 def check_observer(driver: Driver, folder: Path) -> None:
-    """Agents can be followed and the observer watched; what needs a server is disabled and says why."""
+    """Agents can be followed and the observer watched; what needs a server is not there."""
     page = driver.page
     assert page.locator("#followed li").get_attribute("data-agent") == str(AGENT)
     with driver.answering("exacts"):
@@ -57,16 +57,16 @@ def check_observer(driver: Driver, folder: Path) -> None:
     assert violations(page) == []
     reason = page.inner_text("#recorded-reason")
     assert "peerpressure explore" in reason
-    for selector in ("#examples-open", "#draw"):
-        assert page.is_disabled(selector)
-        assert page.get_attribute(selector, "title") == reason
-    enabled = "#observe-who input:enabled, #observe-privacy input:enabled, #observe-methods input:enabled"
-    assert page.locator(enabled).count() == 0
+    for selector in ("#examples-open", "#draw", "#observe-who", "#observe-privacy", "#observe-methods"):
+        assert page.is_hidden(selector), selector
     file = driver.take("toml", folder)
     assert scenario_from(tomllib.loads(file.read_text("utf-8"))).run.steps == STEPS
     page.click("#share")
-    offered = page.locator("#share-menu button:enabled").evaluate_all("items => items.map(item => item.dataset.take)")
-    assert offered == ["link", "network", "plots", "animation", "toml", "python"]
+    offered = "#share-menu [data-take]:not([hidden])"
+    assert page.locator(offered).evaluate_all(
+        "items => items.filter(item => !item.closest('#share-figures')).map(item => item.dataset.take)"
+    ) == ["link", "network", "plots", "animation", "toml", "python"]
+    assert page.locator("#share-menu > button >> visible=true").count() == 4
     driver.press("Escape")
 
 

@@ -44,7 +44,7 @@ from peerpressure.scenario.agents import Agents
 from peerpressure.scenario.scenario import Observe, Run
 from peerpressure.simulation.trajectory import Trajectory, contents
 from peerpressure.support.text import HtmlPage
-from peerpressure.theory import moments
+from peerpressure.theory import Outcome, moments
 from peerpressure.version import __version__
 
 Facts: TypeAlias = dict[str, Any]
@@ -57,6 +57,17 @@ MOMENT_TIMES = 400  # of each agent; fewer times leave room for more agents
 _PATIENCE: Mapping[str, Any] = {"verdict": sys.maxsize, "recovered": sys.maxsize}
 REASON: Final = "This page is a recording, and computes nothing."
 REMEDY: Final = "To change it, save the scenario and open it with peerpressure explore."
+PLAYS: Final = (
+    "This page computes by itself: peer pressure, noise and the number of steps can be changed. To change more, save "
+    "the scenario and open it with peerpressure explore."
+)
+MOST_PLAYED = 500  # agents, which the engine of the page takes
+# What the engine of the page knows; steps are the only part of a run that it may change.
+_PLAYED: Mapping[str, tuple[str, ...]] = {
+    "schedules": ("constant", "linear", "power", "logarithmic", "stretched_exponential", "formula"),
+    "noises": ("none", "gaussian", "laplace", "uniform", "student", "rademacher"),
+    "temporals": ("white", "frozen"),
+}
 _UNOBSERVED = "an observer must see all agents in discrete time; pages of scenarios have others as well"
 
 # What is asked of a scenario by name, in the order of the file; exact moments are recorded for many agents at once.
@@ -128,14 +139,62 @@ def _recording(
         refusals |= {f"{k}/{name}": answer for name, answer in given.items() if not isinstance(answer, bytes)}
         # B is what the controls show, and A what it is compared with.
         notes += [f"{'BA'[k]}: {note}" if len(built) > 1 else note for note in part.notes(known)]
+    plays = len(built) == 1 and _can_play(built[0])
+    if plays:
+        answers["0/model"] = _model(built[0])
+    reason = PLAYS if plays else f"{REASON} {REMEDY}" if built[0].stored is None else REASON
     recorded = {
-        "reason": f"{REASON} {REMEDY}" if built[0].stored is None else REASON,
+        "reason": reason,
+        "plays": plays,
         "notes": notes,
-        "settings": [[name, text] for name, text in _settings(built[0])],
+        "settings": [[name, text] for name, text in _settings(built[0]) if not plays or name not in _FREE],
         "provenance": provenance,
     }
     choices = catalogue(limits, state) | {"presets": [], "recorded": recorded}
+    if plays:
+        choices |= _playable(choices)
     return RecordedRun(json_bytes(choices), tuple(scenarios), answers, refusals, provenance)
+
+
+# Settings in words whose controls a page that plays has.
+_FREE = ("Peer pressure", "Noise", "Run")
+
+
+def _can_play(built: Experiment) -> bool:
+    """Return whether the engine of the page covers the model: that of the paper on a constant network."""
+    model, network = built.model, built.model.network
+    plain = model.adaptation is None and model.activation is None and model.temporal_network is None
+    own = built.stored is None and not built.is_continuous and not network.topics
+    drawn = np.all(np.isfinite(model.stubbornness)) and bool(np.all(network.degrees > 0))
+    simple = not network.signed and isinstance(model.target, float) and model.n <= MOST_PLAYED
+    return plain and own and bool(drawn) and simple
+
+
+def _model(built: Experiment) -> bytes:
+    """Return what the engine of the page needs of a model, in full precision."""
+    model, network = built.model, built.model.network
+    matrix = network.adjacency.tocoo()
+    kept = np.ones(matrix.nnz, dtype=bool) if network.directed else matrix.row < matrix.col
+    edges = zip(matrix.row[kept].tolist(), matrix.col[kept].tolist(), matrix.data[kept].tolist(), strict=True)
+    return json_bytes(
+        {
+            "n": model.n,
+            "edges": [list(edge) for edge in edges],
+            "directed": network.directed,
+            "hidden": model.x0.tolist(),
+            "stubbornness": model.stubbornness.tolist(),
+            "start": model.start if isinstance(model.start, str) else model.start.tolist(),
+            "value": model.consensus_value,
+            "labels": plain_labels(network.labels) or list(range(model.n)),
+            "headings": {one.name.lower(): one.value[0].upper() + one.value[1:] for one in Outcome},
+        }
+    )
+
+
+def _playable(choices: Mapping[str, Any]) -> Facts:
+    """Return of the choices those that the engine of the page knows."""
+    known = {name: [one for one in choices[name] if one["id"] in ids] for name, ids in _PLAYED.items()}
+    return {**known, "run": [one for one in choices["run"] if one["name"] == "steps"], "features": []}
 
 
 def _observed(scenario: Any) -> Any:

@@ -152,6 +152,11 @@ export class FakeElement extends EventTarget {
     return this.children.find((child) => child.getAttribute?.("class") === name) ?? null;
   }
 
+  /** No element is in one that matches. */
+  closest() {
+    return null;
+  }
+
   getBoundingClientRect() {
     return { left: 0, top: 0, right: 300, bottom: 150, width: 300, height: 150 };
   }

@@ -24,6 +24,7 @@ const VIEW = {
   speed: 5,
   pace: 2,
   topic: 1,
+  simple: true,
 };
 
 test("a state comes back from its address", async () => {
@@ -100,7 +101,16 @@ test("the edges that are drawn on are those of the network", () => {
 
 test("a view that makes no sense is shown plainly", () => {
   assert.deepEqual(checkedView(VIEW), VIEW);
-  const strange = { tab: "<b>", agents: [{ a: 1 }], logTime: "yes", time: -4, speed: 0, pace: Infinity, colour: 7 };
+  const strange = {
+    tab: "<b>",
+    agents: [{ a: 1 }],
+    logTime: "yes",
+    time: -4,
+    speed: 0,
+    pace: Infinity,
+    colour: 7,
+    simple: 1,
+  };
   assert.deepEqual(checkedView({ ...strange, logSize: 1, zoomColours: "no", topic: -1, more: 1 }), checkedView(null));
   const { tab, agents, logTime, time } = checkedView(undefined);
   assert.deepEqual([tab, agents, logTime, time], ["curves", [], null, 0]);

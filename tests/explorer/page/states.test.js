@@ -191,7 +191,7 @@ test("a server that is gone is asked for once a second, by one question at a tim
   world.checkCurrent();
 });
 
-test("a panel is refused with the first of its answers, pending with any of them, and tells the reason", async () => {
+test("a panel is refused with the first of its answers, pending with any of them, and the first tells the reason", async () => {
   const panel = (answers, tells) => {
     const one = document.createElement("div");
     Object.assign(one.dataset, { answers }, tells && { tells: "" });
@@ -211,7 +211,9 @@ test("a panel is refused with the first of its answers, pending with any of them
   world.set("run.seed", 9);
   await world.answer({ run: "refuse" });
   assert.deepEqual(now(), ["refused", "refused", "refused"]);
+  // One error is told once.
   assert.equal(verdict.textContent, `run: ${REFUSALS.refuse[1]}`);
+  assert.equal(strip.textContent, "");
   world.set("run.seed", 10);
   await world.answer({ run: "too late" });
   assert.equal(verdict.textContent, `run: ${REFUSALS["too late"][1]}`);

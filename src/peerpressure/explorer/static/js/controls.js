@@ -71,8 +71,9 @@ export class Controls {
    * @param {() => void} actions.drawByHand
    * @param {import("./stage.js").Stage} actions.stage
    * @param {(on?: boolean) => boolean} actions.distrust
+   * @param {Group[]} [groups] of settings that can be changed
    */
-  constructor(store, catalogue, actions) {
+  constructor(store, catalogue, actions, groups = ["network", "agents", "pressure", "noise", "run"]) {
     this.store = store;
     this.catalogue = catalogue;
     this.actions = actions;
@@ -83,7 +84,6 @@ export class Controls {
       distrust: actions.distrust,
       rebuild: () => this.#build("network"),
     });
-    const groups = /** @type {Group[]} */ (Object.keys(this.#builders));
     for (const group of groups) this.#build(group);
     store.onScenario((now, before) => {
       for (const group of groups) {

@@ -222,16 +222,16 @@ export class Curves {
       low,
       high,
       lines: [
-        { values: top, colour: soft, width: 1 },
-        { values: bottom, colour: soft, width: 1 },
+        { values: top, colour: soft, width: 1, name: "max" },
+        { values: bottom, colour: soft, width: 1, name: "min" },
         ...values.map((v) => ({
           values: Float32Array.from(times, () => v),
           colour: cssColour("target"),
           width: values.length > 8 ? 0.75 : 1.5,
           dash: [5, 4],
         })),
-        { values: middle, colour: cssColour("ink"), width: 1.75 },
-        ...followed.map(({ values, colour }) => ({ values, colour: cssColour(colour), width: 1.5 })),
+        { values: middle, colour: cssColour("ink"), width: 1.75, name: "mean" },
+        ...followed.map(({ values, colour, name }) => ({ values, colour: cssColour(colour), width: 1.5, name })),
       ],
       drawBelow(painter) {
         other.draw(painter);
@@ -305,7 +305,7 @@ export class Curves {
     const [run, average] = [rowOf(arrays[name], 0), arrays[`${name}_mean`]];
     const curves = [
       { key: `${name}-a`, label: "run A", colour: "accent", values: run, width: 1.5 },
-      { key: `${name}-mean-a`, label: "mean A", colour: "ink", values: average, width: 1.5 },
+      { key: `${name}-mean-a`, label: "typical A", colour: "ink", values: average, width: 1.5 },
     ].slice(0, header.replicates > 1 ? 2 : 1);
     return {
       entries: curves.map(({ values, width, ...entry }) => {
@@ -341,8 +341,8 @@ export class Curves {
       low: logSize ? range[0] : 0,
       high: range[1],
       lines: [
-        { values: rows[0], colour: cssColour("accent"), width: several ? 1.25 : 1.75 },
-        ...(several ? [{ values: average, colour: cssColour("ink"), width: 1.75 }] : []),
+        { values: rows[0], colour: cssColour("accent"), width: several ? 1.25 : 1.75, name: "this run" },
+        ...(several ? [{ values: average, colour: cssColour("ink"), width: 1.75, name: "typical over runs" }] : []),
       ],
       drawBelow(painter) {
         const { ctx, density } = painter;
@@ -354,10 +354,10 @@ export class Curves {
         other.draw(painter);
       },
     });
-    const label = this.#other ? "mean B" : `mean of ${formatCount(header.replicates)}`;
+    const label = this.#other ? "typical B" : `typical over ${formatCount(header.replicates)} runs`;
     /** @type {LegendEntry[]} */
     const entries = [
-      { key: name, label: this.#named("run"), colour: "accent", valueAt: (t) => rows[0][t] },
+      { key: name, label: this.#other ? "run B" : "this run", colour: "accent", valueAt: (t) => rows[0][t] },
       { key: `${name}-mean`, label, colour: "ink", valueAt: (t) => average[t] },
     ];
     this.#showLegend(`legend-${name}`, [...(several ? entries : entries.slice(0, 1)), ...other.entries]);

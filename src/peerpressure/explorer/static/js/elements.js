@@ -97,7 +97,7 @@ export function store(name, text) {
 export function listenToMenu(button, menu, open) {
   button.addEventListener("click", () => open(Boolean(menu.hidden)));
   menu.addEventListener("keydown", (event) => {
-    const items = [...menu.querySelectorAll("button")].filter((item) => !item.disabled);
+    const items = [...menu.querySelectorAll("button")].filter((item) => !item.disabled && !item.closest("[hidden]"));
     const i = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "Escape") {
       open(false);

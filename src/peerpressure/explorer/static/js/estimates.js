@@ -354,10 +354,11 @@ export class Estimates {
     });
     const rmse = formatNumber(method.rmse, 3);
     const error = el("output", { class: "numeral", "data-value": method.rmse, "data-key": "rmse" }, rmse);
-    const expected = method.expected_rmse === null ? "" : `, expected ${formatNumber(method.expected_rmse, 3)}`;
-    figure.append(scatter.canvas, el("p", { class: "blurb" }, "typical error ", error, expected));
+    const expected =
+      method.expected_rmse === null ? "" : `, typical over runs ${formatNumber(method.expected_rmse, 3)}`;
+    figure.append(scatter.canvas, el("p", { class: "blurb" }, "error ", error, expected));
     if (method.note) figure.append(el("p", { class: "blurb note" }, typeset(`${method.note}.`)));
-    scatter.show(cloud, range, `Estimates against the truth, ${title}: typical error ${rmse}`);
+    scatter.show(cloud, range, `Estimates against the truth, ${title}: error ${rmse}`);
     return figure;
   }
 }

@@ -12,7 +12,7 @@ import { Controls } from "./controls.js";
 import { Curves, PressurePanel } from "./curves.js";
 import { byId } from "./elements.js";
 import { Estimates } from "./estimates.js";
-import { segmented } from "./fields.js";
+import { segmented, slider } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
 import { showRecorded } from "./fixed.js";
 import { agentName } from "./format.js";
@@ -24,7 +24,7 @@ import { Clock, listenToKeys, Transport } from "./playback.js";
 import { Tools } from "./pointing.js";
 import { Presentation } from "./presentation.js";
 import { Recovered, recoveredLegend } from "./recovered.js";
-import { shapeOf } from "./run-shape.js";
+import { alternates, shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
@@ -48,6 +48,12 @@ const COLOURS = [
   { id: "hidden", title: "Hidden" },
   { id: "exposure", title: "Exposure" },
 ];
+
+/** The control of the first screen. @type {import("./types.js").Parameter} */
+const GROWTH = {
+  ...{ name: "exponent", title: "How fast pressure grows, as a power of time", kind: "float" },
+  ...{ min: 0, max: 3, step: 0.25, default: 1 },
+};
 
 /**
  * Count the answers shown in an attribute of the page; tests wait for the next one.
@@ -178,19 +184,20 @@ class Explorer {
     const { limits, presets } = this.catalogue;
     const files = acceptFiles(limits.upload_bytes, (network) => this.store.setScenario("network", network));
     const { recorded } = this.catalogue;
+    const actions = {
+      files,
+      drawByHand: () => this.tools.drawByHand(),
+      stage: this.stage,
+      distrust: (on = this.tools.tool === "distrust") => {
+        if (on !== (this.tools.tool === "distrust")) this.tools.use(on ? "distrust" : "look");
+        return on;
+      },
+    };
     if (recorded) {
       const has = { compares: this.store.other !== null, hasFiles: "scenarios" in recorded.provenance };
       showRecorded(recorded, has);
-    } else
-      new Controls(this.store, this.catalogue, {
-        files,
-        drawByHand: () => this.tools.drawByHand(),
-        stage: this.stage,
-        distrust: (on = this.tools.tool === "distrust") => {
-          if (on !== (this.tools.tool === "distrust")) this.tools.use(on ? "distrust" : "look");
-          return on;
-        },
-      });
+      if (recorded.plays) new Controls(this.store, this.catalogue, actions, ["pressure", "noise", "run"]);
+    } else new Controls(this.store, this.catalogue, actions);
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
     markPreset(null);
@@ -198,6 +205,7 @@ class Explorer {
     this.#listenToState();
     this.#listenToAddress();
     this.#listenToButtons();
+    this.#offerOneControl();
     this.#listenToValidity();
     // On a first visit only: a link shows what it was made to show, also one that the server was started with.
     const { view } = this.catalogue.default;
@@ -244,11 +252,13 @@ class Explorer {
     if (this.#fresh) this.#shape = shapeOf(run);
     this.#fresh = false;
     this.stage.show(graph, run);
+    this.clock.holds = alternates(run.arrays, run.header.n);
     this.#setTimes();
     this.curves.setRun(run);
     this.pressure.show(run);
     this.#showView();
-    showVerdict(run.header.verdict, run.header.class_values, run.header.this_run);
+    const adapts = run.arrays.hidden.shape.length > 1;
+    showVerdict(run.header.verdict, run.header.class_values, run.header.this_run, adapts);
     byId("name-b").textContent = run.header.verdict.heading;
     this.#showTopics(run.header.topics, run.header.topic);
     this.#showFollowed();
@@ -391,6 +401,7 @@ class Explorer {
   #showView() {
     const view = this.#shownView;
     const observing = view.tab === "observer";
+    document.documentElement.toggleAttribute("data-simple", this.#isSimple);
     showTab(view.tab);
     this.colours.select(view.colour);
     this.transport.setSpeed({ speed: view.speed, pace: view.pace, logarithmic: view.logTime });
@@ -411,6 +422,32 @@ class Explorer {
     byId("canvas-a").dataset.answers = exposed ? "other other-exposure" : "other";
     showStates();
     this.stage.setExposure(this.stage.exposure);
+  }
+
+  /** Whether only the story is shown. A recording of it has nothing to set there, and shows all. */
+  get #isSimple() {
+    return this.store.view.simple && !this.catalogue.recorded;
+  }
+
+  /** Offer the one control of the first screen: how fast pressure grows, from not at all to much too fast. */
+  #offerOneControl() {
+    const { store } = this;
+    const build = () => {
+      const { kind, exponent = 1 } = store.scenario.pressure ?? {};
+      const value = kind === "constant" ? 0 : Number(exponent);
+      const onInput = (/** @type {number} */ power) => {
+        shown = power;
+        store.setScenario("pressure", { kind: "power", scale: 1, exponent: power });
+      };
+      shown = value;
+      byId("one-control").replaceChildren(slider({ parameter: GROWTH, path: "pressure.growth", value, onInput }));
+    };
+    let shown = NaN;
+    build();
+    store.onScenario(({ pressure }) => {
+      if (Number(pressure?.exponent ?? 1) !== shown) build();
+    });
+    byId("laboratory").addEventListener("click", () => store.setView({ simple: false }));
   }
 
   /** @param {Preset} preset */

@@ -229,14 +229,25 @@ function saveExport(kind, question) {
 export function listenToShareMenu(shared) {
   const menu = byId("share-menu");
   const button = byId("share");
-  const items = [...menu.querySelectorAll("button")].filter((item) => !item.disabled);
+  const items = [...menu.querySelectorAll("button")];
+  const groups = items.filter((item) => item.dataset.more);
+  const unfold = (/** @type {HTMLElement | null} */ chosen) => {
+    for (const group of groups) {
+      group.setAttribute("aria-expanded", String(group === chosen));
+      byId(`share-${group.dataset.more}`).hidden = group !== chosen;
+    }
+  };
   const open = (/** @type {boolean} */ yes) => {
     menu.hidden = !yes;
     button.setAttribute("aria-expanded", String(yes));
-    if (yes) items[0].focus();
+    unfold(null);
+    if (yes) items.find((item) => !item.hidden)?.focus();
   };
   listenToMenu(button, menu, open);
-  for (const item of items) {
+  for (const group of groups) {
+    group.addEventListener("click", () => unfold(group.getAttribute("aria-expanded") === "true" ? null : group));
+  }
+  for (const item of items.filter((one) => one.dataset.take)) {
     item.addEventListener("click", () => {
       open(false);
       button.focus();

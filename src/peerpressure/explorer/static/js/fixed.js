@@ -9,30 +9,12 @@ import { typeset } from "./format.js";
 const NEEDS_SERVER = ["#examples-open", "#draw", "#file"];
 // Entries of the menu that need one unless they are recorded.
 const FILES = ["csv", "netcdf", "page"];
-// Parts of the observer's tab with controls in them.
-const OBSERVER = [".observe-controls", "#observe-privacy", "#observe-methods"];
+// Parts of the observer's tab that are nothing but controls.
+const OBSERVER = [".observe-controls", ".methods", "#observe-privacy", "#observe-insiders"];
 
-/**
- * Disable an element, and say why.
- * @param {Element | null} element
- * @param {string} reason
- */
-function disable(element, reason) {
-  if (!(element instanceof HTMLElement)) return;
-  element.toggleAttribute("disabled", true);
-  element.title = reason;
-}
-
-/**
- * Put an element into a fieldset that is disabled, with all that comes into it later.
- * @param {Element | null} element
- * @param {string} reason
- */
-function enclose(element, reason) {
-  if (!element) return;
-  const fieldset = el("fieldset", { class: "fixed", disabled: true, title: reason });
-  element.replaceWith(fieldset);
-  fieldset.append(element);
+/** @param {Element | null} element */
+function hide(element) {
+  element?.toggleAttribute("hidden", true);
 }
 
 /**
@@ -40,14 +22,15 @@ function enclose(element, reason) {
  * @param {Recorded} recorded
  * @param {{compares: boolean, hasFiles: boolean}} has whether a comparison and a scenario to save are recorded
  */
-export function showRecorded({ reason, notes, settings, provenance }, { compares, hasFiles }) {
+export function showRecorded({ reason, plays, notes, settings, provenance }, { compares, hasFiles }) {
   document.documentElement.toggleAttribute("data-recorded", true);
+  document.documentElement.toggleAttribute("data-plays", plays);
   const rows = settings.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, typeset(text))));
   const made = ["software", "command", "contents"].flatMap((key) => (provenance[key] ? [String(provenance[key])] : []));
   const controls = /** @type {HTMLElement} */ (document.querySelector(".controls"));
   controls.setAttribute("aria-label", "Settings");
   controls.prepend(
-    el("h2", {}, "A recorded run"),
+    el("h2", {}, plays ? "A run to play with" : "A recorded run"),
     el("p", { class: "blurb", id: "recorded-reason" }, reason),
     ...notes.map((note) => el("p", { class: "recorded-note" }, note)),
     el("dl", { id: "recorded-settings" }, ...rows),
@@ -55,14 +38,12 @@ export function showRecorded({ reason, notes, settings, provenance }, { compares
   controls.append(
     el("p", { class: "blurb", id: "recorded-provenance" }, `Made by ${made[0]}. ${origin(made.slice(1))}`),
   );
-  for (const selector of NEEDS_SERVER) disable(document.querySelector(selector), reason);
-  if (!compares) disable(byId("compare"), reason);
-  document.querySelector(".observe-controls")?.before(el("p", { class: "recorded-note" }, reason));
-  for (const selector of OBSERVER) enclose(document.querySelector(selector), reason);
+  for (const selector of [...NEEDS_SERVER, ...OBSERVER]) hide(document.querySelector(selector));
+  if (!compares) hide(byId("compare"));
   const missing = [...FILES, ...(hasFiles ? [] : ["toml", "python"])];
   for (const item of byId("share-menu").querySelectorAll("button")) {
-    const { take = "" } = item.dataset;
-    if (missing.includes(take) || take.startsWith("figure:")) disable(item, reason);
+    const { take = "", more = "" } = item.dataset;
+    if (missing.includes(take) || more === "figures" || (more === "files" && !hasFiles)) hide(item);
   }
 }
 

@@ -64,7 +64,9 @@ export function showRefusal({ message, where }) {
   /** @type {HTMLElement | null | undefined} */
   const slot = row?.querySelector(":scope > .refusal");
   if (!row || !slot) {
-    showMessage(message, "bad");
+    // Unless a panel tells it in its own place.
+    const told = [...document.querySelectorAll(".reason")].some((one) => one.textContent === message);
+    if (!told) showMessage(message, "bad");
     return;
   }
   slot.textContent = message;

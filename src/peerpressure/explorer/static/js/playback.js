@@ -27,6 +27,8 @@ export class Clock {
   playing = false;
   /** Whether time passes in proportion to itself, which gives each decade the same duration. */
   logarithmic = false;
+  /** Whether each step is shown as it is, because opinions between two steps that alternate are nobody's. */
+  holds = false;
   /** In the model's time per second, if not logarithmic. */
   speed = 20;
   /** In seconds per decade, if logarithmic. */

@@ -3,7 +3,7 @@
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { cssColour } from "./colour.js";
 import { axisFont, el, typeScale } from "./elements.js";
-import { formatTicks, superscript } from "./format.js";
+import { formatFixed, formatNumber, formatTicks, superscript } from "./format.js";
 import { setDrawing } from "./picture.js";
 
 /**
@@ -14,6 +14,7 @@ import { setDrawing } from "./picture.js";
  * @property {string} colour
  * @property {number} [width]
  * @property {number[]} [dash]
+ * @property {string} [name] under which its value is shown beside the pointer
  *
  * @typedef {object} Painter draws on a plot, in the plot's coordinates
  * @property {CanvasRenderingContext2D} ctx
@@ -89,6 +90,7 @@ export class Plot {
     this.height = height;
     this.onSeek = onSeek;
     this.marker = el("div", { class: "plot-time" });
+    this.tip = el("div", { class: "plot-tip", "aria-hidden": "true", hidden: true });
     host.classList.add("plot");
     host.setAttribute("role", "img");
     host.setAttribute("aria-label", label);
@@ -139,7 +141,7 @@ export class Plot {
     this.#chart?.destroy();
     this.#style = style;
     const chart = new uPlot(this.#options(1), this.#data, this.host);
-    chart.over.append(this.marker);
+    chart.over.append(this.marker, this.tip);
     chart.over.addEventListener("click", () => this.onSeek?.(chart.posToVal(chart.cursor.left ?? 0, "x")));
     this.#chart = chart;
   }
@@ -212,8 +214,32 @@ export class Plot {
         drawAxes: [(chart) => this.#drawBelow(chart, scale * uPlot.pxRatio)],
         // Axes are only known once a chart is drawn.
         draw: [() => this.mark(this.#time)],
+        setCursor: [(chart) => this.#showTip(chart)],
       },
     };
+  }
+
+  /**
+   * Show the values of the lines that have names beside the pointer.
+   * @param {uPlot} chart
+   */
+  #showTip(chart) {
+    const { left = -1, idx } = chart.cursor;
+    const { x, lines, xTitle } = this.#content;
+    const known = typeof idx === "number" && left >= 0;
+    this.tip.hidden = !known;
+    if (!known) return;
+    const rows = lines.flatMap(({ name, values }) => {
+      const value = values[idx];
+      return name && value !== null && Number.isFinite(value) ? [`${name} ${formatFixed(value)}`] : [];
+    });
+    this.tip.replaceChildren(
+      ...[`${xTitle ?? "t"} = ${formatNumber(x[idx], 4)}`, ...rows].map((row) => el("div", {}, row)),
+    );
+    // On the side where there is room for it.
+    const isRight = left > chart.over.clientWidth / 2;
+    this.tip.style.setProperty("left", isRight ? "auto" : `${left + 8}px`);
+    this.tip.style.setProperty("right", isRight ? `${chart.over.clientWidth - left + 8}px` : "auto");
   }
 
   /**

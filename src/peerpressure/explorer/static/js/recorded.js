@@ -13,6 +13,8 @@
  * @typedef {{arrays: Record<string, {dtype: string, shape: number[], offset: number}>, names: AgentLabel[]}} ExactHeader
  */
 
+import { canonical, canPlay, FormulaError, NotCovered, played } from "./playable.js";
+
 const JSON_TYPE = { "Content-Type": "application/json" };
 const PACKED_TYPE = { "Content-Type": "application/x-peerpressure" };
 /** @type {Record<string, Record<string, string>>} */
@@ -43,19 +45,6 @@ async function openTape() {
 
 /** @type {ReturnType<typeof openTape> | undefined} */
 let tape;
-
-/**
- * Return a value as text that does not depend on the order of keys.
- * @param {unknown} value
- * @returns {string}
- */
-function canonical(value) {
-  return JSON.stringify(value, (_, inner) =>
-    inner && typeof inner === "object" && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-}
 
 /**
  * Return what the answers about a scenario depend on. Its observer is the recorded one: no other can be chosen.
@@ -95,9 +84,12 @@ function rowsOf(buffer, agents) {
   return new Blob([head, ...parts]);
 }
 
-/** @param {string} text */
-function refusal(text) {
-  return new Response(JSON.stringify({ error: { text, where: null } }), { status: 422, headers: JSON_TYPE });
+/**
+ * @param {string} text
+ * @param {string | null} [where]
+ */
+function refusal(text, where = null) {
+  return new Response(JSON.stringify({ error: { text, where } }), { status: 422, headers: JSON_TYPE });
 }
 
 /**
@@ -120,8 +112,21 @@ export async function fetch(path, { body = "{}" } = {}) {
   const { scenario, agents = [] } = JSON.parse(body);
   const number = scenario ? index.scenarios.findIndex((one) => modelOf(one) === modelOf(scenario)) : -1;
   const name = `${number}/${question}`;
-  if (number < 0) return refusal(FIXED);
-  if (question === "check") return new Response("{}", { headers: JSON_TYPE });
+  if (question === "check" && number >= 0) return new Response("{}", { headers: JSON_TYPE });
+  if (number < 0) {
+    const model = index.places["0/model"] && canPlay(scenario, index.scenarios[0]);
+    if (!model) return refusal(FIXED);
+    if (question === "check") return new Response("{}", { headers: JSON_TYPE });
+    if (question === "network") return new Response(part("0/network"), { headers: PACKED_TYPE });
+    try {
+      const base = JSON.parse(new TextDecoder().decode(part("0/model")));
+      return new Response(played(question, scenario, base, agents), { headers: PACKED_TYPE });
+    } catch (error) {
+      const isFormula = error instanceof FormulaError;
+      if (!isFormula && !(error instanceof NotCovered)) throw error;
+      return refusal(error.message, isFormula ? "pressure.formula" : null);
+    }
+  }
   const refused = index.refusals[name];
   if (refused) return new Response(JSON.stringify(refused), { status: refused.status, headers: JSON_TYPE });
   if (!index.places[name]) return refusal(`${FIXED} This was not recorded.`);

@@ -156,8 +156,8 @@ export function recoveredLegend() {
   const entry = (/** @type {string} */ key, /** @type {string} */ label) =>
     el("li", { "data-key": `recovered-${key}` }, label, el("output", { class: "numeral", id: `recovered-${key}` }));
   return [
-    entry("made", "typical error"),
-    entry("expected", "expected"),
+    entry("made", "error at this step"),
+    entry("expected", "typical over runs"),
     el("li", {}, el("span", { class: "truth-dot" }), "at the right: what they hide"),
   ];
 }

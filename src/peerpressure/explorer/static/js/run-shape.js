@@ -9,6 +9,8 @@ const EARLY = 0.1;
 // Colours reach so many times as far as the distance from the centre that all opinions have in common: what agents
 // agree on is not drawn as an extreme opinion.
 const COMMON = 3;
+// Noise moves opinions as far in two steps as in one; those that alternate come back.
+const ALTERNATING = 0.5;
 // States are in single precision, whose rounding must not be drawn as differences of opinion.
 const RESOLUTION = 1e-5;
 
@@ -24,6 +26,25 @@ export function shapeOf({ arrays: { times, spread_mean: spread } }) {
   while (last >= 0 && !(spread[last] >= COLLAPSED * most)) last -= 1;
   const collapses = most > 0 && last < spread.length - 1;
   return { collapses, early: collapses && times[last + 1] <= EARLY * times[times.length - 1] };
+}
+
+/**
+ * Return whether opinions go back and forth from step to step: after two steps they are closer to where they were than
+ * after one.
+ * @param {Pick<RunAnswer["arrays"], "times" | "states">} arrays
+ * @param {number} n
+ */
+export function alternates({ times, states }, n) {
+  let [once, twice] = [0, 0];
+  for (let t = times.length >> 1; t + 2 < times.length; t += 1) {
+    // Where steps are left out there is nothing to be seen.
+    if (times[t + 2] - times[t] > 2.5 * (times[1] - times[0])) return false;
+    for (let i = t * n; i < (t + 1) * n; i += 1) {
+      once += Math.abs(states[i + n] - states[i]);
+      twice += Math.abs(states[i + 2 * n] - states[i]);
+    }
+  }
+  return twice < ALTERNATING * once;
 }
 
 /**

@@ -80,7 +80,7 @@ export class ShownRun {
     if (this.#shown.length !== n) this.#shown = new Float32Array(n);
     const low = Math.min(lastIndex, Math.floor(position));
     const high = Math.min(lastIndex, low + 1);
-    const part = position - low;
+    const part = this.clock.holds ? 0 : position - low;
     for (let i = 0; i < n; i += 1) {
       const from = states[low * n + i];
       this.#shown[i] = part > 0 ? from + part * (states[high * n + i] - from) : from;

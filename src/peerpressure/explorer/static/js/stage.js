@@ -139,6 +139,7 @@ export class Stage {
     const fitting = new ResizeObserver(() => {
       if (key.offsetHeight) this.view.below = roomFor(key);
       this.view.refit();
+      this.#showKey();
       this.showMarks();
       this.paint();
     });
@@ -326,11 +327,12 @@ export class Stage {
     const rings = !exposed && this.store.view.colour !== "hidden" && this.view.size >= MIN_RINGED_SIZE;
     const [low, , high] = rangeLabels(this.domain);
     byId("key").dataset.zoomed = String(zoomed);
-    byId("key-note").classList.toggle("absent", !rings && !zoomed);
     // Rings would need other colours than these.
     byId("key-note").textContent = zoomed
       ? `Zoomed in: hidden opinions span ${low} to ${high}, and have no rings here.`
-      : "fill: public opinion · ring: hidden opinion";
+      : rings
+        ? "A dot is an agent. Fill: public opinion, ring: hidden opinion."
+        : "A dot is an agent, in the colour of what is chosen above.";
     this.#showRange(exposed);
   }
 

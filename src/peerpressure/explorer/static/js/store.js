@@ -9,6 +9,7 @@
 
 /** @type {View} */
 const DEFAULT_VIEW = {
+  simple: false,
   tab: "curves",
   agents: [],
   logTime: null,
@@ -23,6 +24,7 @@ const DEFAULT_VIEW = {
 
 /** @type {Record<keyof View, (value: unknown) => boolean>} */
 const IS_VALID = {
+  simple: (value) => typeof value === "boolean",
   tab: (value) => value === "curves" || value === "observer",
   agents: (value) =>
     Array.isArray(value) && value.every((label) => typeof label === "string" || Number.isInteger(label)),

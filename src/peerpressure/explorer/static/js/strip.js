@@ -9,8 +9,12 @@ import { errorAt, recoveredIndex } from "./recovered.js";
  * @typedef {import("./types.js").RecoveredAnswer} RecoveredAnswer
  */
 
-const RADIUS = 2.6;
+const RADIUS = { small: 2.6, large: 4.2 };
 const MARGIN = 6;
+// Where a row is higher than this, agents stand one above the other in it, in the order of what they hide.
+const ROOMY = 50;
+// The part of a row that they take up.
+const FILLED = 0.7;
 
 /**
  * Return the difference between the largest and the smallest value.
@@ -82,14 +86,19 @@ export class Strip {
       const part = 0.5 + (value - centre) / (2 * half);
       return MARGIN + Math.min(1, Math.max(0, part)) * (width - 2 * MARGIN);
     };
-    const toY = (/** @type {number} */ row) => ((row + 0.5) * height) / 3;
     const { agents, colours } = this.stage.sample;
-    ctx.globalAlpha = 0.4;
+    const roomy = height / 3 > ROOMY;
+    const radius = roomy ? RADIUS.large : RADIUS.small;
+    const toY = (/** @type {number} */ row, /** @type {number} */ k) => {
+      const within = roomy && agents.length > 1 ? FILLED * (k / (agents.length - 1) - 0.5) : 0;
+      return ((row + 0.5 + within) * height) / 3;
+    };
+    ctx.globalAlpha = roomy ? 0.25 : 0.4;
     agents.forEach((agent, k) => {
       ctx.strokeStyle = colours[k];
       ctx.beginPath();
       rows.forEach((values, row) => {
-        if (Number.isFinite(values[agent])) ctx.lineTo(toX(values[agent]), toY(row));
+        if (Number.isFinite(values[agent])) ctx.lineTo(toX(values[agent]), toY(row, k));
       });
       ctx.stroke();
     });
@@ -99,7 +108,7 @@ export class Strip {
       rows.forEach((values, row) => {
         if (!Number.isFinite(values[agent])) return;
         ctx.beginPath();
-        ctx.arc(toX(values[agent]), toY(row), RADIUS, 0, 2 * Math.PI);
+        ctx.arc(toX(values[agent]), toY(row, k), radius, 0, 2 * Math.PI);
         ctx.fill();
       });
     });

@@ -68,6 +68,8 @@ export interface Scenario extends Section {
 
 /** How the page shows a scenario. */
 export interface View {
+  /** Whether only the story is shown: what agents hide, show and give away, with one control. */
+  simple: boolean;
   tab: "curves" | "observer";
   /** Labels of the agents that are followed. */
   agents: AgentLabel[];
@@ -183,6 +185,8 @@ export interface Catalogue {
 export interface Recorded {
   /** Why settings cannot be changed, and how they can. */
   reason: string;
+  /** Whether pressure, noise and steps can be changed, and the page computes what comes of it. */
+  plays: boolean;
   /** What was left out. */
   notes: string[];
   /** Parts of the model and of the run in words. */

@@ -101,12 +101,16 @@ export function stateOf(part) {
   return known.get(part) ?? { state: "pending", reason: "" };
 }
 
-/** Show the states of all panels, after one has changed the answers that it shows. */
+/** Show the states of all panels, after one has changed the answers that it shows. A reason is told once. */
 export function showStates() {
+  const told = new Set();
   for (const panel of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-answers]"))) {
     const { state, reason } = panelState((panel.dataset.answers ?? "").split(" "));
     panel.dataset.state = state;
-    if ("tells" in panel.dataset) tell(panel, state === "refused" ? reason : "");
+    if (!("tells" in panel.dataset)) continue;
+    const isNew = state === "refused" && !told.has(reason) && !panel.closest("[hidden]");
+    tell(panel, isNew ? reason : "");
+    if (isNew) told.add(reason);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { byId, el } from "./elements.js";
 import { formatCount, formatNumber, typeset } from "./format.js";
+import { reasonsInPictures } from "./why.js";
 
 /**
  * @typedef {import("./types.js").PowerLaw} PowerLaw
@@ -25,9 +26,9 @@ const FACTS = {
     "two agents, who may be on different sides of v, as a root mean square over pairs and noise; exact, up to t = …",
   ],
   near_value: ["close to v", "an agent, as a root mean square over agents and noise; exact, up to t = …"],
-  bias: ["bias over time", "how far the agents' common value lies from v on average"],
-  variance: ["variance over time", "how much the agents' common value differs from run to run"],
-  disagreement_rate: ["disagreement over time", "how fast the agents' opinions approach each other"],
+  bias: ["bias in the long run", "how far the agents' common value lies from v on average"],
+  variance: ["variance in the long run", "how much the agents' common value differs from run to run"],
+  disagreement_rate: ["disagreement in the long run", "how fast the agents' opinions approach each other"],
 };
 
 const MAX_VALUES = 3;
@@ -96,8 +97,9 @@ function factRow(name, hint) {
  * @param {Verdict} verdict
  * @param {number[]} values of closed classes and camps
  * @param {string} thisRun what came of it in this run, where that is random
+ * @param {boolean} adapts whether hidden opinions change
  */
-export function showVerdict({ outcome, heading: text, summary, reason, value, rates }, values, thisRun) {
+export function showVerdict({ outcome, heading: text, summary, reason, value, rates }, values, thisRun, adapts) {
   const panel = byId("verdict");
   panel.dataset.outcome = outcome;
   const heading = byId("verdict-heading");
@@ -106,6 +108,10 @@ export function showVerdict({ outcome, heading: text, summary, reason, value, ra
   byId("verdict-summary").textContent = summary;
   byId("verdict-run").textContent = thisRun;
   byId("verdict-reason").replaceChildren(typeset(reason));
+  const pictures = reasonsInPictures({ outcome }, adapts);
+  byId("verdict-pictures").replaceChildren(...pictures);
+  // Without pictures there is nothing else to see.
+  if (!pictures.length) byId("verdict-theorem").setAttribute("open", "");
   const list = values
     .slice(0, MAX_VALUES)
     .map((one) => formatNumber(one, 3))

@@ -36,6 +36,7 @@ export { NotCovered };
  * @property {Float64Array} stubbornness
  * @property {(t: number) => number} pressure
  * @property {Formula | null} formula of the pressure; null for a table
+ * @property {string} text of the formula
  * @property {Noise} noise
  * @property {boolean} startsHidden whether public opinions start from the hidden ones
  * @property {Float64Array} start
@@ -174,7 +175,7 @@ function scheduleOf(section) {
 
 /**
  * @param {string | number[]} schedule
- * @returns {Pick<Model, "pressure" | "formula">}
+ * @returns {Pick<Model, "pressure" | "formula" | "text">}
  */
 function pressureOf(schedule) {
   const formula = typeof schedule === "string" ? parseFormula(schedule) : null;
@@ -184,7 +185,7 @@ function pressureOf(schedule) {
     if (value >= 0) return value;
     throw new NotCovered(`peer pressure must be a number ≥ 0 at every step, and is ${value} at t = ${t}`);
   };
-  return { pressure, formula };
+  return { pressure, formula, text: typeof schedule === "string" ? schedule : "a table" };
 }
 
 /**
@@ -387,22 +388,32 @@ export function moments(model, steps) {
 }
 
 /**
- * Return the exact standard deviation of the mean of all public opinions after so many steps.
+ * Return the exact standard deviation of the mean of all public opinions at every step.
  * @param {Model} model
  * @param {number} steps
  */
-export function stdOfMean(model, steps) {
+export function stdOfMeanPath(model, steps) {
   const { n, noise } = model;
-  let variance = 0;
+  const std = new Float64Array(steps + 1);
   propagate(model, steps, (t, matrix) => {
-    if (t < steps) return;
+    let variance = 0;
     for (let j = 0; j < n; j += 1) {
       let column = 0;
       for (let i = 0; i < n; i += 1) column += matrix[i * n + j] / n;
       variance += noise.frozen ? column * column : column / n;
     }
+    std[t] = Math.sqrt(variance);
   });
-  return Math.sqrt(variance);
+  return std;
+}
+
+/**
+ * Return the same after so many steps.
+ * @param {Model} model
+ * @param {number} steps
+ */
+export function stdOfMean(model, steps) {
+  return stdOfMeanPath(model, steps)[steps];
 }
 
 /**
