@@ -1,4 +1,4 @@
-"""An exported page computes what the server would answer, where its engine covers the model, and offers nothing else."""
+"""An exported page computes what the server would answer where its engine covers the model, and offers no more."""
 
 from __future__ import annotations
 
