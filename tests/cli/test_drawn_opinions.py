@@ -39,7 +39,7 @@ def test_a_diagnosis_says_that_opinions_were_drawn(capfd: Captured, folder: Path
             assert DRAWN in plain
         explained = words(run(capfd, "diagnose", "--network", graph, "--explain", *seed).out)
         for text in (plain, explained):
-            assert f"{ROW} {seed[1] if seed else 0}; --hidden FILE takes yours" in text
+            assert f"{ROW} {seed[1] if seed else 0}; set yours with --hidden FILE" in text
         answer = run(capfd, "diagnose", "--network", graph, "--json", *seed).json
         assert answer["hidden_drawn"] == f"{ROW} {seed[1] if seed else 0}"
 
@@ -62,7 +62,7 @@ def test_the_table_overrides_a_scenario(capfd: Captured, folder: Path) -> None:
     (folder / "deep" / "s.toml").write_text("[network]\nfile = '../edges.csv'\n")
     drawn = words(run(capfd, "diagnose", "deep/s.toml").out)
     assert DRAWN in drawn
-    assert "--hidden FILE or [agents] takes yours" in drawn
+    assert "set yours with --hidden FILE or in [agents]" in drawn
     given = run(capfd, "diagnose", "deep/s.toml", "--hidden", "people.csv", "--json").json
     assert given["hidden_drawn"] is None
     assert given["value"] == pytest.approx(0.4)

@@ -102,7 +102,7 @@ def diagnose(
         print_json({**verdict.to_dict(), "hidden_drawn": drawn})
         return
     if drawn is not None:
-        drawn += "; --hidden FILE takes yours" if file is None else "; --hidden FILE or [agents] takes yours"
+        drawn += "; set yours with --hidden FILE" if file is None else "; set yours with --hidden FILE or in [agents]"
     verdict = replace(verdict, drawn=drawn)
     if explain:
         print(verdict.explain(text_width()))
