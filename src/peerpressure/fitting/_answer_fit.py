@@ -1,6 +1,6 @@
 """The fit of unknown parameters to answers: rounded, on an ordered scale, or with measurement noise of unknown size.
 
-Hidden opinions cannot be read off such outputs, and a parameter for each of them would be fitted to errors. They are
+Hidden opinions cannot be read off such answers, and a parameter for each of them would be fitted to errors. They are
 therefore integrated out as draws from N(μ, τ²): τ is one more shared coordinate, and μ has a wide prior. With a few
 agents the likelihood may be highest at τ = 0, where everybody would think alike with certainty; the factor τ/σ keeps
 the estimate away from there [1]_. A factor τ would favour opinions that are far apart in every unit, and with them
@@ -36,7 +36,7 @@ from peerpressure.recovery.observation import Outputs
 
 
 def is_measured(data: Outputs, unknown: Sequence[str]) -> bool:
-    """Return whether outputs are seen through errors, known or unknown."""
+    """Return whether answers are seen through errors, known or unknown."""
     return bool(data.seen.noise_variance) or "measurement_noise" in unknown
 
 

@@ -66,7 +66,7 @@ def fit(
     Parameters
     ----------
     data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        A run with recorded states, or observed outputs in any form that `observations_of` takes.
+        A run with recorded states, or observed answers in any form that `observations_of` takes.
     model : Model
         The model; the values of unknown parameters in it are not used.
     unknown : sequence of str
@@ -93,10 +93,10 @@ def fit(
     Raises
     ------
     InvalidInputError
-        If the noise is not Gaussian or is frozen, if the outputs cannot determine the unknowns, or if no replicate can
+        If the noise is not Gaussian or is frozen, if the answers cannot determine the unknowns, or if no replicate can
         be fitted.
     TooLargeError
-        If a replicate has more than 10⁷ outputs, or 200 agents whose outputs have errors.
+        If a replicate has more than 10⁷ answers, or 200 agents whose answers have errors.
 
     See Also
     --------
@@ -122,7 +122,7 @@ def fit(
     refuse_model(data)
     checked_system(model)
     with cancellable(should_stop), few_threads(model.n):
-        # The names are checked before the outputs are read.
+        # The names are checked before the answers are read.
         unknowns(model, unknown, np.zeros(0, dtype=np.int64))
         parts = _parts(data, model, observation)
         pieces = pieces or _common_pieces(parts, unknown)
@@ -194,7 +194,7 @@ def _common_pieces(parts: list[Outputs], unknown: Sequence[str]) -> Sequence[int
 
 
 def _stacked_outputs(parts: list[Outputs]) -> Outputs:
-    """Return the outputs of all parts as one, with the gaps of the first."""
+    """Return the answers of all parts as one, with the gaps of the first."""
     if len(parts) == 1:
         return parts[0]
     return replace(
@@ -250,7 +250,7 @@ def _prepared(
 
 
 def _given(design: FitDesign, data: Outputs, path: Array) -> Array:
-    """Return what hidden opinions may depend on: a constant, and the first outputs if these are conditioned on."""
+    """Return what hidden opinions may depend on: a constant, and the first answers if these are conditioned on."""
     first = int(data.seen.times[0])
     counts = bool(design.used[design.rows == first - 1].any())
     shown = first > 0 and data.seen.everyone and bool(data.present[0].all()) and not counts
@@ -369,7 +369,7 @@ def _gathered(
 
 
 class _Remark(NamedTuple):
-    """What a fit says of outputs on a grid that was not declared, and whether that spoils it."""
+    """What a fit says of answers on a grid that was not declared, and whether that spoils it."""
 
     text: str
     spoilt: bool

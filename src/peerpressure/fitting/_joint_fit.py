@@ -12,13 +12,13 @@ other parameters ψ. The modified profile likelihood (Barndorff-Nielsen 1983; Se
 unknown this is the restricted likelihood of N − n degrees of freedom. Without the second term it would increase without
 bound in the other parameters, since opinions, pressure and noise have an almost common scale.
 
-The modification compares with one point and is local. As adaptation tends to 1, outputs lose all memory of x₀, and it
+The modification compares with one point and is local. As adaptation tends to 1, answers lose all memory of x₀, and it
 grows by a term for each agent that weak data do not outweigh. There x₀ is integrated out instead (Wooldridge 2005):
 with x₀ | y_1 ~ N(α + βy_1, λσ²) for each agent, and x̂₀ and its information I at σ = 1 as before,
 
     ℓ = Σ log m_t − N log σ − [RSS + Σ I (x̂₀ − α − βy_1)²/(1 + λI)]/(2σ²) − ½ Σ log(1 + λI) + constant.
 
-α, β and σ have closed forms. If y_1 counts as an output, as with a public start, β is 0.
+α, β and σ have closed forms. If y_1 counts as an answer, as with a public start, β is 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from peerpressure.support.progress import check_cancelled
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100
-# Residuals below this part of the outputs are rounding errors.
+# Residuals below this part of the answers are rounding errors.
 _NOISELESS = 1e-12
 
 
@@ -84,13 +84,13 @@ class FitDesign:
 class Sample:
     """Outputs y_1, y_2, … of one replicate, (last, n), their coupling d y_t − a_t, (T, n), and x₀ or NaN, (n,).
 
-    Further axes may stand before, for the responses of outputs to several opinions.
+    Further axes may stand before, for the responses of answers to several opinions.
     """
 
     path: Array
     coupling: Array
     known: Array
-    # What the mean of x₀ may depend on, (n, k): a constant, and the first output where that is only conditioned on.
+    # What the mean of x₀ may depend on, (n, k): a constant, and the first answer where that is only conditioned on.
     given: Array | None = None
     # The last fixed part of a regression of this sample.
     kept: dict[Any, Any] = field(default_factory=dict)
@@ -195,7 +195,7 @@ class ProfilePoint(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """The estimate at which the modification compares: responses of outputs to opinions there, and its state."""
+    """The estimate at which the modification compares: responses of answers to opinions there, and its state."""
 
     responses: Sample | None
     state: ProfilePoint
@@ -273,12 +273,12 @@ class ProfileLikelihood:
 
     @cached_property
     def _size(self) -> Array:
-        """Sums of squares of the outputs, (n,), beside which residuals may be rounding errors."""
+        """Sums of squares of the answers, (n,), beside which residuals may be rounding errors."""
         outputs = self.sample.path[self.design.rows] / self.design.scale
         return np.asarray((outputs**2 * self.design.used).sum(axis=0))
 
     def weights(self, of: Regression) -> Array:
-        """Return how much the scale of each output counts: its residual degrees of freedom, 1 − leverage, (T, n)."""
+        """Return how much the scale of each answer counts: its residual degrees of freedom, 1 − leverage, (T, n)."""
         return self.design.used - of.leverage * (self.reference is not None)
 
     def inverse_stubbornness(self, of: Regression, precision: float) -> Array:
@@ -354,7 +354,7 @@ class ProfileLikelihood:
         return replace(self, reference=Reference(self._responses(z, state) if varies else None, state))
 
     def _responses(self, z: Array, state: ProfilePoint) -> Sample:
-        """Return the outputs and couplings per unit of each x₀, without noise, at the point z.
+        """Return the answers and couplings per unit of each x₀, without noise, at the point z.
 
         Small networks: of every agent to every opinion, (n, last, n). Large ones: of each agent to its own, (last, n),
         by its own step alone; what comes back through neighbours is of the order 1/n.
@@ -388,7 +388,7 @@ class ProfileLikelihood:
     def _expected_noise(self, noise: Array, place: int, phi: float) -> Array:
         """Return the noise that AR(1) predicts at a place from that of the step before, 0 where it does not follow.
 
-        An output that does not respond leaves a response of minus x₀ in its noise, which the next one repeats in part.
+        An answer that does not respond leaves a response of minus x₀ in its noise, which the next one repeats in part.
         """
         if not phi or not place:
             return np.zeros_like(noise)

@@ -48,12 +48,12 @@ class LikelihoodFit:
     pieces : array of int
         First steps of the pieces on which an unknown "pressure" is constant.
     notes : tuple of str
-        What a reader must know of the result: parameters that are not identified, and doubts about the outputs.
+        What a reader must know of the result: parameters that are not identified, and doubts about the answers.
     data : Outputs or None
-        The outputs.
+        The answers.
     rows : array of bool, (steps, agents), or None
-        The outputs that the likelihood scores: those of an agent who is observed together with all of its neighbours of
-        the step before. All others are given. None if all outputs are scored, seen through rounding or measurement
+        The answers that the likelihood scores: those of an agent who is observed together with all of its neighbours of
+        the step before. All others are given. None if all answers are scored, seen through rounding or measurement
         noise.
     tests : callable or None
         Function that tests a model on these rows.
@@ -100,7 +100,7 @@ class LikelihoodFit:
 
     @property
     def number_of_outputs(self) -> int:
-        """How many outputs of a replicate the likelihood scores, given all others."""
+        """How many answers of a replicate the likelihood scores, given all others."""
         if self.rows is not None:
             return int(self.rows.sum())
         return 0 if self.data is None else int(self.data.present.sum())
@@ -117,7 +117,7 @@ class LikelihoodFit:
 
     @property
     def bic(self) -> Array:
-        """Schwarz's criterion k log N − 2 log L with N the number of outputs, (replicates,)."""
+        """Schwarz's criterion k log N − 2 log L with N the number of answers, (replicates,)."""
         return self.number_of_parameters * float(np.log(max(self.number_of_outputs, 1))) - 2 * self.log_likelihood
 
     @property
@@ -216,8 +216,8 @@ class LikelihoodFit:
     def diagnostics(self) -> FitDiagnostics | None:
         """Tests of the fitted model of the first replicate on the rows that the fit scored, given all others.
 
-        Its log-likelihood is comparable with that of the fit: the same outputs at the estimates, which differ a little
-        from the maximum of the likelihood. None for outputs with rounding or measurement noise.
+        Its log-likelihood is comparable with that of the fit: the same answers at the estimates, which differ a little
+        from the maximum of the likelihood. None for answers with rounding or measurement noise.
         """
         if self.tests is None or self.data is None or self.rows is None:
             return None
@@ -238,7 +238,7 @@ class LikelihoodFit:
 
     @property
     def identifiable(self) -> NDArray[np.bool_]:
-        """In which replicates the outputs determine every unknown parameter, (replicates,)."""
+        """In which replicates the answers determine every unknown parameter, (replicates,)."""
         settled = np.array([reason is None for reason in self.failures], dtype=bool)
         for parameter in self.parameters.values():
             settled &= parameter.identified.reshape(settled.size, -1).all(axis=1)

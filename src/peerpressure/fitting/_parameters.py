@@ -345,7 +345,7 @@ class Unknowns:
         return adaptation_of(self.model, 1.0).adaptation_weights(self.model.n)
 
     def noise_of_outputs(self, values: Mapping[str, Array]) -> Array:
-        """Return the standard deviation of fresh noise in each output, (T, n), at values of the unknowns by name."""
+        """Return the standard deviation of fresh noise in each answer, (T, n), at values of the unknowns by name."""
         model, n = self.model, self.model.n
         # Stds of agents in given proportions have one coordinate, their mean.
         means = {name: np.atleast_1d(np.mean(v) if name == "std" else v) for name, v in values.items()}
@@ -378,7 +378,7 @@ class Unknowns:
 def unknowns(
     model: Model, names: Sequence[str], times: NDArray[np.int64], pieces: Sequence[int] | None = None
 ) -> Unknowns:
-    """Return the unknowns, after checking that outputs of the model at these times can determine them."""
+    """Return the unknowns, after checking that answers of the model at these times can determine them."""
     wrong = [name for name in names if name not in UNKNOWNS]
     if isinstance(names, str) or wrong:
         rule = f"unknowns must be among {', '.join(UNKNOWNS)}"

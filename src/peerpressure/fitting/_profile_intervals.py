@@ -5,7 +5,7 @@ than ½q² below the maximum. For a quantity that agents have for themselves, su
 shared coordinates ψ of its sets at ψ, with what the height of ψ leaves of ½q². If a profile never falls by that
 much, the end of the interval is the end of the legal range.
 
-The modification compares with the estimate and holds near it. As adaptation η tends to 1, outputs lose all memory of
+The modification compares with the estimate and holds near it. As adaptation η tends to 1, answers lose all memory of
 x₀, and the modification grows by a term for each agent that weak data do not outweigh. The likelihood with x₀
 integrated out does not, and is used for an unknown η. If every agent also has a stubbornness or noise of its own,
 there is none: a maximum at an end of the range of η, or far from that of the likelihood without the modification, is
@@ -71,7 +71,7 @@ def fit_replicate(problem: ProfileLikelihood, level: float) -> ReplicateFit:
 
 
 def _loses_memory(problem: ProfileLikelihood) -> bool:
-    """Return whether some value of the shared parameters makes outputs forget x₀, which then is integrated out.
+    """Return whether some value of the shared parameters makes answers forget x₀, which then is integrated out.
 
     Not with a stubbornness or noise of each agent: these have no law here, and keep the modified profile.
     """
@@ -322,7 +322,7 @@ class _Profile:
 
 
 def _inverse(w: Array) -> Array:
-    """Return s = 1/w; w = 0 means that the outputs show no sign of an agent's neighbours."""
+    """Return s = 1/w; w = 0 means that the answers show no sign of an agent's neighbours."""
     return np.asarray(np.divide(1.0, w, out=np.full(w.shape, np.inf), where=w > 0))
 
 

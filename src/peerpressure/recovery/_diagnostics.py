@@ -1,4 +1,4 @@
-"""How well a model fits observed outputs: tests by size, agent, lag, step and law, and the log-likelihood."""
+"""How well a model fits observed answers: tests by size, agent, lag, step and law, and the log-likelihood."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ _IMPOSSIBLE = "answers contradict the model where it leaves no room for noise"
 
 
 class Likelihood(NamedTuple):
-    """The log-likelihood (replicates,) at its maximum in x₀, the directions of x₀ maximised over, and the outputs."""
+    """The log-likelihood (replicates,) at its maximum in x₀, the directions of x₀ maximised over, and the answers."""
 
     height: Array
     parameters: int
@@ -303,7 +303,7 @@ class Likelihood(NamedTuple):
 class Residuals:
     """Residuals ``values`` (replicates, T, k) at ``times`` (T,) of ``agents`` (k,), NaN where there is none.
 
-    ``likelihood`` is None if outputs have no density or are not all used.
+    ``likelihood`` is None if answers have no density or are not all used.
     """
 
     times: NDArray[np.int64]
@@ -318,9 +318,9 @@ class Residuals:
 class FitDiagnostics:
     """Tests of whether a model fits the data; each is computed when first used.
 
-    Each output is predicted from the earlier ones, and the standardised errors of these predictions are tested. They
+    Each answer is predicted from the earlier ones, and the standardised errors of these predictions are tested. They
     are exactly independent and standard normal under the model, also where x₀ is unknown. What cannot be tested is
-    None: the noise distribution has no density (random signs), the noise cancels, or no output is left over once x₀ is
+    None: the noise distribution has no density (random signs), the noise cancels, or no answer is left over once x₀ is
     determined.
 
     Attributes
@@ -336,13 +336,13 @@ class FitDiagnostics:
     misses_of : callable
         Function of both that returns the score tests.
     estimated : tuple of str
-        Unknown parameters that were estimated from the same outputs. Tests of what an estimate equals by definition
+        Unknown parameters that were estimated from the same answers. Tests of what an estimate equals by definition
         would be passed by every record, and are left out.
 
     See Also
     --------
     diagnose_fit : Returns diagnostics of a run.
-    Estimate : Has those of its outputs.
+    Estimate : Has those of its answers.
 
     References
     ----------
@@ -389,13 +389,13 @@ class FitDiagnostics:
     @property
     def is_ready(self) -> bool:
         """Whether the residuals are known already, or found at once."""
-        # An inversion reads each output once; a filter updates an n × n matrix with each.
+        # An inversion reads each answer once; a filter updates an n × n matrix with each.
         work = self.outputs.values.size if self.outputs.complete else self.outputs.present.size * self.outputs.seen.n**2
         return "_residuals" in self.__dict__ or work < (_QUICK if self.outputs.complete else _QUICK_FILTER)
 
     @cached_property
     def impossible(self) -> bool:
-        """Whether outputs contradict the model where it leaves no room for noise."""
+        """Whether answers contradict the model where it leaves no room for noise."""
         return self._residuals is not None and bool(np.isinf(self._residuals.values).any())
 
     @property
@@ -408,7 +408,7 @@ class FitDiagnostics:
     def residuals(self) -> Array | None:
         """The standardised residuals, (replicates, T, agents), NaN where there is none; None if all are missing.
 
-        For noise that is not Gaussian they are normal scores: Φ⁻¹ of the probability of a smaller output.
+        For noise that is not Gaussian they are normal scores: Φ⁻¹ of the probability of a smaller answer.
         """
         residuals = self._residuals
         return None if residuals is None or not np.isfinite(residuals.values[0]).any() else residuals.values
@@ -448,7 +448,7 @@ class FitDiagnostics:
 
     @cached_property
     def misses(self) -> ScoreTests:
-        """Which agents' stubbornness, signs of ties and missing ties the outputs speak for, ranked, with names.
+        """Which agents' stubbornness, signs of ties and missing ties the answers speak for, ranked, with names.
 
         The tests of ``tests`` say that something is wrong, these say where. All replicates are taken together, and
         nothing is refitted.
@@ -458,7 +458,7 @@ class FitDiagnostics:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Doubts about the outputs themselves that no test of residuals has: fewer digits than the model computes."""
+        """Doubts about the answers themselves that no test of residuals has: fewer digits than the model computes."""
         spacing = undeclared_rounding(self.system, self.outputs)
         return () if spacing is None else (grid_note(spacing),)
 
@@ -524,9 +524,9 @@ class FitDiagnostics:
 
     @property
     def log_likelihood(self) -> Array | None:
-        """The log-likelihood of the outputs at its maximum in x₀, (replicates,).
+        """The log-likelihood of the answers at its maximum in x₀, (replicates,).
 
-        It belongs to the model and not to a method, and a prior of x₀ does not enter. None if the outputs have no
+        It belongs to the model and not to a method, and a prior of x₀ does not enter. None if the answers have no
         joint density given x₀ (noise that is frozen or zero), where noise is neither Gaussian nor white, or where the
         network is too large.
         """
@@ -534,21 +534,21 @@ class FitDiagnostics:
 
     @property
     def parameters(self) -> int:
-        """The number of directions of x₀ that the outputs determine, the parameters of the likelihood."""
+        """The number of directions of x₀ that the answers determine, the parameters of the likelihood."""
         return 0 if self._likelihood is None else self._likelihood.parameters
 
     @property
     def aic(self) -> Array | None:
         """Akaike's criterion 2k − 2 log L with k ``parameters``, (replicates,).
 
-        Where other parameters were fitted to the same outputs, 2 must be added for each.
+        Where other parameters were fitted to the same answers, 2 must be added for each.
         """
         height = self.log_likelihood
         return None if height is None else 2 * self.parameters - 2 * height
 
     @property
     def bic(self) -> Array | None:
-        """Schwarz's criterion k log N − 2 log L with N the number of outputs, (replicates,)."""
+        """Schwarz's criterion k log N − 2 log L with N the number of answers, (replicates,)."""
         if self._likelihood is None:
             return None
         height, parameters, outputs = self._likelihood

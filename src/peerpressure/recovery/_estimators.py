@@ -68,11 +68,11 @@ class Estimator(NamedTuple):
     current : callable or None
         The same of the hidden opinions after the last observed step where these adapt, None if it has none.
     complete : bool
-        Whether it needs all outputs.
+        Whether it needs all answers.
     refuses : bool
-        Whether it raises an error for outputs that the model cannot have made; others fit any.
+        Whether it raises an error for answers that the model cannot have made; others fit any.
     linear : bool
-        Whether perturbed copies of the outputs share its work, which measure what rounding does to it.
+        Whether perturbed copies of the answers share its work, which measure what rounding does to it.
 
     See Also
     --------
@@ -98,7 +98,7 @@ class Estimator(NamedTuple):
 AUTO = "auto"
 UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
 COARSE_ROUNDING = "rounding exceeds the noise of answers: errors are approximate"
-# Least noise beside rounding that is looked for, in standard deviations of all outputs.
+# Least noise beside rounding that is looked for, in standard deviations of all answers.
 _LEAST_NOISE = 1e-4
 
 
@@ -122,14 +122,14 @@ def recover(
     Parameters
     ----------
     data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        A run with recorded states, or observed outputs in any form that `recovery.observations_of` takes.
+        A run with recorded states, or observed answers in any form that `recovery.observations_of` takes.
     model : Model or SDE
         The model that the observer assumes. Steps of an SDE are those of its grid.
     method : str, default "auto"
-        "auto" takes "innovations" for complete outputs and "kalman" for all others, and ``Estimate.method`` says which.
+        "auto" takes "innovations" for complete answers and "kalman" for all others, and ``Estimate.method`` says which.
         Where the model has neither hidden opinions nor noise, it also estimates the size of Gaussian noise, and the
-        note says so. "innovations" inverts the update and averages, the best linear method for complete outputs;
-        "kalman" gives the best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are
+        note says so. "innovations" inverts the update and averages, the best linear method for complete answers;
+        "kalman" gives the best linear estimate from any answers; "gls" does so in one dense model; "ols" and "wls" are
         regressions with exact sandwich covariances; "likelihood" uses the noise distribution; "snapshot" uses only the
         last step. In continuous time, "innovations" or "kalman".
     observation : Observation, optional
@@ -150,13 +150,13 @@ def recover(
     Raises
     ------
     InvalidInputError
-        If the method is not known or cannot use these outputs, or if the model cannot have made them.
+        If the method is not known or cannot use these answers, or if the model cannot have made them.
     TooLargeError
         If the method needs a dense matrix of too many agents.
 
     See Also
     --------
-    recovery.information : The Cramér–Rao bound, before any output is observed.
+    recovery.information : The Cramér–Rao bound, before any answer is observed.
     recovery.kalman_smoother : Posteriors of public and hidden opinions at every step.
     fit : Estimates of unknown parameters together with x₀.
 
@@ -196,7 +196,7 @@ def _recover(system: System, data: Outputs, method: str, prior: Prior | None, ta
             check_complete(data)
         estimate = _settled(estimator, system, data, prior) if row.linear else estimator(system, data, prior)
         if not row.refuses and data.complete and not system.is_continuous and is_invertible(system.model):
-            # Inverting the update raises an error where the noise cannot have made the outputs.
+            # Inverting the update raises an error where the noise cannot have made the answers.
             invert(system.model, data)
         note = "; ".join(filter(None, (why, estimate.note, *_remarks(system, data))))
         estimate = replace(estimate, note=note)
@@ -206,7 +206,7 @@ def _recover(system: System, data: Outputs, method: str, prior: Prior | None, ta
 
 
 def _settled(estimator: Method, system: System, data: Outputs, prior: Prior | None) -> Estimate:
-    """Return the estimate with the error that rounding makes in it, measured from copies of the outputs."""
+    """Return the estimate with the error that rounding makes in it, measured from copies of the answers."""
     room = has_room_for_copies(data)
     # Small networks always use copies, which cost less than estimating twice.
     if not room or data.seen.n > COPIED_AGENTS:
@@ -226,7 +226,7 @@ def methods_for(*, continuous: bool = False, current: bool = False) -> tuple[str
 
 
 class _Choice(NamedTuple):
-    """A method that can read the outputs, the system that it assumes, and why, in words."""
+    """A method that can read the answers, the system that it assumes, and why, in words."""
 
     method: str
     system: System
@@ -234,7 +234,7 @@ class _Choice(NamedTuple):
 
 
 def _automatic(system: System, data: Outputs) -> _Choice:
-    """Return the best linear method for these outputs, and the noise where it is unknown."""
+    """Return the best linear method for these answers, and the noise where it is unknown."""
     method, why = _linear(data), "" if data.complete else f"kalman was chosen: {_what_is_missing(data)}"
     model = system.model
     if model.hidden is not None or not model.noise.is_zero or not data.seen.free.size:
@@ -258,7 +258,7 @@ def _with_noise(system: System, std: float) -> System:
 
 
 def _noise_size(system: System, data: Outputs) -> float:
-    """Return the standard deviation of white Gaussian noise that the outputs show, by restricted likelihood.
+    """Return the standard deviation of white Gaussian noise that the answers show, by restricted likelihood.
 
     Standardised residuals under unit noise are those of any size but for their scale. Rounding adds an error of a known
     size, beside which the noise has the size at which the residuals have unit variance.
@@ -289,13 +289,13 @@ def _beside_rounding(variance: Callable[[float], float], data: Outputs) -> float
 
 
 def _remarks(system: System, data: Outputs) -> Iterator[str]:
-    """Yield what a reader must know about how the outputs were read."""
+    """Yield what a reader must know about how the answers were read."""
     if data.leaves_start:
         yield UNUSED_START
     spacing = undeclared_rounding(system, data) or _contradictory_grid(system, data)
     if spacing is not None:
         yield grid_note(spacing)
-    # Between outputs that move by less than the spacing, errors of rounding repeat themselves.
+    # Between answers that move by less than the spacing, errors of rounding repeat themselves.
     if data.seen.rounding and any(
         (step.noise_std[data.seen.agents] < data.seen.rounding / 2).any()
         for step in transitions(system, data.seen.last)
@@ -304,7 +304,7 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
 
 
 def _contradictory_grid(system: System, data: Outputs) -> float | None:
-    """Return the spacing of outputs without noise that are on a grid and contradict the model: it is not their own."""
+    """Return the spacing of answers without noise that are on a grid and contradict the model: it is not their own."""
     if system.is_continuous or not (system.noise.is_zero and data.complete and is_invertible(system.model)):
         return None
     spacing = spacing_of(data)
@@ -331,7 +331,7 @@ def _check_names(method: str, target: str) -> None:
 
 
 def _linear(data: Outputs) -> str:
-    """Return the best linear method for these outputs."""
+    """Return the best linear method for these answers."""
     return "innovations" if data.complete else "kalman"
 
 
@@ -353,12 +353,12 @@ def _by_likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> E
 
 # The hidden opinions x_{T+1} after the last observed step T, if they adapt.
 #
-# An observer of complete outputs knows x_{T+1} = π_T x₀ + k_T up to the decreasing share π_T of x₀, so the error of
+# An observer of complete answers knows x_{T+1} = π_T x₀ + k_T up to the decreasing share π_T of x₀, so the error of
 # x_{T+1} tends to 0 with π_T even where that of x₀ does not.
 
 
 def _current_by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return π_T x̂₀ + k_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
+    """Return π_T x̂₀ + k_T from complete answers, with covariance π_T Cov(x̂₀) π_T."""
     if system.is_continuous:
         # Between the observed times of an equation, opinions adapt to what is not seen.
         return replace(_current_by_filter(system, data, prior), method="innovations")
@@ -379,7 +379,7 @@ def _current_by_innovations(system: System, data: Outputs, prior: Prior | None =
 
 
 def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the filter's posterior of x_{T+1}, from any outputs."""
+    """Return the filter's posterior of x_{T+1}, from any answers."""
     model = system.model
     if model.n > limits.PARTIAL_LIMIT:
         rule = f"current opinions are filtered from partial answers for at most {limits.PARTIAL_LIMIT:,} agents"

@@ -1,4 +1,4 @@
-"""Fisher information about x₀ under Gaussian noise, known before any output is observed."""
+"""Fisher information about x₀ under Gaussian noise, known before any answer is observed."""
 
 from __future__ import annotations
 
@@ -200,11 +200,11 @@ def _of_complete(model: Model, last: int) -> Information:
 
 
 def _of_partial(system: System, seen: ResolvedObservation) -> Information:
-    """Return the information that is gathered step by step from the observed outputs, whatever their values."""
+    """Return the information that is gathered step by step from the observed answers, whatever their values."""
     if system.n > limits.PARTIAL_LIMIT:
         rule = f"tests of fit of partial observations take at most {limits.PARTIAL_LIMIT} agents"
         raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
-    # Complete outputs in discrete time have been dealt with, where they can be inverted.
+    # Complete answers in discrete time have been dealt with, where they can be inverted.
     state = gathered(*blank_outputs(system, seen))
     E, A = state.about_hidden()
     posterior = state.solve().posterior.part(slice(0, system.n))

@@ -1,4 +1,4 @@
-"""The information state: linear equations in x₀ that follow from outputs, exact ones and ones with unit noise.
+"""The information state: linear equations in x₀ that follow from answers, exact ones and ones with unit noise.
 
 No prior is needed: directions of x₀ that no equation determines stay undetermined, and the posterior lists them.
 """
@@ -31,7 +31,7 @@ class GaussianPosterior:
     """The posterior of x₀, or of a linear image of it: Gaussian, and improper in some directions.
 
     ``mean`` is (replicates, m), the covariance R Rᵀ + V with ``root`` R (m, r) and ``noise`` V (m, m), and
-    ``null_space`` (m, k) spans the k directions that the outputs leave open; an entry with a negligible share in them
+    ``null_space`` (m, k) spans the k directions that the answers leave open; an entry with a negligible share in them
     counts as identified, with an error of that share of ``size``, the size of opinions. The root is what images are
     made from: where it has large entries that cancel, rounding errors leave too large a variance, not a negative one.
     """
@@ -102,11 +102,11 @@ class InformationState:
     """Facts E θ = f and A θ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
     θ has ``n`` unknowns: x₀ and, if noise is frozen, ``frozen_draws`` more, the draws of that noise. These are
-    constants like x₀ but have a normal law, with standard deviation ``unit``, the size of outputs, which gives all
+    constants like x₀ but have a normal law, with standard deviation ``unit``, the size of answers, which gives all
     unknowns one size. Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The
     columns after the first ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps
     twice the digits, which is what distinguishes an agent that is barely observed from one that is not observed at all.
-    ``size`` is the size of opinions, as far as outputs show it.
+    ``size`` is the size of opinions, as far as answers show it.
     """
 
     n: int
@@ -254,7 +254,7 @@ def _orthogonalised(exact: Array, rounding: Array, n: int, size: float) -> Const
             np.concatenate([values, value[None]]),
             [*rows, row],
         )
-    # What is left of the others must fit: nothing new about θ, but a check that the outputs are those of the model.
+    # What is left of the others must fit: nothing new about θ, but a check that the answers are those of the model.
     total = np.hypot(rounding[rest], np.linalg.norm(inherited[rest], axis=1))
     _check_consistent(part[rest], size, total)
     error = np.linalg.norm(inherited[rows], axis=1)
@@ -317,7 +317,7 @@ def prior_information(model: Model, data: Outputs, prior: Prior | None, frozen_d
 
 
 def size_of(data: Outputs) -> float:
-    """Return the size of the outputs, 1 where all of them are 0."""
+    """Return the size of the answers, 1 where all of them are 0."""
     return float(np.nanmax(np.abs(data.values), initial=0.0)) or 1.0
 
 

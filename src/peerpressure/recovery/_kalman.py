@@ -1,7 +1,7 @@
-"""The Kalman filter and smoother: the exact observer of partial, interrupted, rounded or correlated outputs.
+"""The Kalman filter and smoother: the exact observer of partial, interrupted, rounded or correlated answers.
 
 The filter runs on the state z of ``statespace``, with covariances kept as square roots. No prior of x₀ is needed: the
-state is followed as an affine function of the unknown constants θ, z ~ N(a + B θ, R Rᵀ), and each output becomes a
+state is followed as an affine function of the unknown constants θ, z ~ N(a + B θ, R Rᵀ), and each answer becomes a
 linear equation in θ only: noisy if the state is uncertain given θ, and exact, up to rounding, if it is certain. θ is x₀
 and, if noise is frozen, the draws of that noise.
 
@@ -68,14 +68,14 @@ class FilterState:
         start = initial_state(system)
         slope, root = start.forward(np.eye(start.layout.agents)), start.forward(noise=np.eye(start.draws))
         if frozen_draw_count(system):
-            # As a root, frozen draws would be eliminated output by output, however little each of these says of them,
+            # As a root, frozen draws would be eliminated answer by answer, however little each of these says of them,
             # with errors that grow every time; as unknowns they are solved for together with x₀.
             slope, root = np.concatenate([slope, root / unit], axis=1), root[:, :0]
         bound = np.zeros(start.layout.memory.start)
         return cls(np.tile(start.offset[:, None], replicates), slope, root, bound)
 
     def predict(self, step: Transition) -> FilterState:
-        """Return the state after one more step, before its outputs are observed: R ← QR of (F R, G)."""
+        """Return the state after one more step, before its answers are observed: R ← QR of (F R, G)."""
         slope = step.forward(self.slope)
         slope[:, : step.layout.agents] += step.hidden_input()
         # (F R, G)(F R, G)ᵀ = F P Fᵀ + G Gᵀ. A QR factorisation of the transpose compresses the root back to at most
@@ -88,23 +88,23 @@ class FilterState:
     def condition(
         self, agents: NDArray[np.int64], values: Array, noise: float, tolerance: Array
     ) -> tuple[FilterState, tuple[Correction, ...], Array, Array]:
-        """Return the state given the outputs of one step, the corrections, and exact facts about θ with their errors.
+        """Return the state given the answers of one step, the corrections, and exact facts about θ with their errors.
 
         Parameters
         ----------
         agents : array of int, (k,)
             Positions of the observed agents.
         values : array, (k, replicates)
-            Their outputs.
+            Their answers.
         noise : float
             Variance of the observation noise, 0 for exact observations.
         tolerance : array, (agents,)
-            Standard deviations up to which an output counts as determined by θ.
+            Standard deviations up to which an answer counts as determined by θ.
 
         Notes
         -----
         Outputs are taken one by one, which needs no inverse: K = R w/f with w = Rᵀh and f = w·w + noise, and the root
-        of the covariance becomes R − R w wᵀ/(f + √(f noise)). If f may be a rounding error of 0, the output is an
+        of the covariance becomes R − R w wᵀ/(f + √(f noise)). If f may be a rounding error of 0, the answer is an
         exact fact about θ, whose error is √f all the same, for f may be what it seems to be.
         """
         mean, slope, root = self.mean.copy(), self.slope.copy(), self.root.copy()
@@ -116,8 +116,8 @@ class FilterState:
             f = float(w @ w) + noise
             constant, weights = value - mean[agent], slope[agent].copy()
             # Dividing by such an f would amplify rounding errors. Other states are not updated either: given θ they are
-            # as before, so the output constrains θ only, and an equation without θ carries no information at all. The
-            # output itself is more precise than what θ says of it.
+            # as before, so the answer constrains θ only, and an equation without θ carries no information at all. The
+            # answer itself is more precise than what θ says of it.
             if f <= tolerance[agent] ** 2:
                 if np.linalg.norm(weights) > NEGLIGIBLE:
                     exact.append(np.concatenate([weights, constant])[None])
@@ -137,7 +137,7 @@ class FilterState:
             root -= Ph[:, None] * (w / (f + math.sqrt(f * noise)))
             if not noise:
                 # In exact arithmetic the row is already this. Left as computed, its rounding errors would later be
-                # taken for a small variance, and a repeated output for a very informative one.
+                # taken for a small variance, and a repeated answer for a very informative one.
                 mean[agent], slope[agent], root[agent] = value, 0.0, 0.0
             # The smoother runs backwards through these, so the innovation is stored as it was before the update.
             corrections.append(Correction(int(agent), gain, constant, weights, f))
@@ -152,7 +152,7 @@ class FilterState:
 @final
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """The update by one output: the gain K, the innovation v = v_a − v_b x₀ and its variance f."""
+    """The update by one answer: the gain K, the innovation v = v_a − v_b x₀ and its variance f."""
 
     agent: int
     gain: Array
@@ -164,9 +164,9 @@ class Correction:
 @final
 @dataclass(frozen=True, eq=False)
 class FilterStep:
-    """The filter at time t: the state before and after the outputs of t, and the information about θ.
+    """The filter at time t: the state before and after the answers of t, and the information about θ.
 
-    ``exact`` are the positions of the agents whose outputs are known without observation noise.
+    ``exact`` are the positions of the agents whose answers are known without observation noise.
     """
 
     t: int
@@ -194,9 +194,9 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
         # Relative to the variance without observations, since cancellation in R is relative to what was subtracted.
         tolerance = NOISE_TOLERANCE * predicted.bound[:n]
         if step and not has_memory:
-            # White noise of this step is independent of all earlier outputs, so the variance of the output is at least
+            # White noise of this step is independent of all earlier answers, so the variance of the answer is at least
             # noise_std², even if that is tiny compared with the accumulated bound. With memory (AR noise) earlier
-            # outputs can determine it, and the bound stays.
+            # answers can determine it, and the bound stays.
             tolerance = np.where(step.noise_std > 0, np.minimum(tolerance, step.noise_std / 2), tolerance)
         state = predicted
         corrections: tuple[Correction, ...] = ()
@@ -206,7 +206,7 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
             agents, values = data.seen.agents[there], data.at(rows[t])[:, there].T
             last_digit = digit * float(np.abs(values).max(initial=0.0))
             state, corrections, exact, errors = predicted.condition(agents, values, noise, tolerance)
-            # Both sides of an exact fact are rounded: the output, and weights that multiply opinions of any size.
+            # Both sides of an exact fact are rounded: the answer, and weights that multiply opinions of any size.
             weight = np.linalg.norm(exact[:, : information.n], axis=1)
             errors = np.maximum(errors, WRONG_DIGITS * (last_digit + digit * information.size * weight))
             information = information.condition(exact, errors, _noisy_facts(corrections, exact.shape[1], last_digit))
@@ -229,10 +229,10 @@ def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: fl
 
 
 def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iterator[GaussianPosterior]:
-    """Yield the posterior of z_t given all outputs, from the last step down to 0.
+    """Yield the posterior of z_t given all answers, from the last step down to 0.
 
     Given θ, E z_t = a + B θ + P r and Cov z_t = P − P N P, where r and N sum up the innovations of t and later:
-    r ← h v/f + Lᵀr and N ← h hᵀ/f + LᵀNL with L = I − K hᵀ for each output, r ← Fᵀr and N ← FᵀNF for each step.
+    r ← h v/f + Lᵀr and N ← h hᵀ/f + LᵀNL with L = I − K hᵀ for each answer, r ← Fᵀr and N ← FᵀNF for each step.
     No covariance is inverted, so states without noise are no special case.
     """
     states = steps[-1].predicted.slope.shape[0]
@@ -242,7 +242,7 @@ def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iter
     for later, step in enumerate(reversed(steps), 1):
         for correction in reversed(step.corrections):
             r, N = _before(correction, r, N)
-        # r and N include the outputs of t at this point, hence the predicted state and not the updated one.
+        # r and N include the answers of t at this point, hence the predicted state and not the updated one.
         yield _smoothed(step.predicted, hidden, r, N, later).given(step.exact, step.state.mean[step.exact])
         if step.transition:
             r = step.transition.adjoint(r)
@@ -252,7 +252,7 @@ def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iter
 
 
 def _before(correction: Correction, r: Array, N: Array) -> tuple[Array, Array]:
-    """Return r and N before one output; the columns of r are constants and then slopes in x₀."""
+    """Return r and N before one answer; the columns of r are constants and then slopes in x₀."""
     agent, gain, f = correction.agent, correction.gain, correction.variance
     innovation = np.concatenate([correction.constant, -correction.slope])
     r = r.copy()
@@ -288,7 +288,7 @@ class PosteriorPath:
     """Gaussian posteriors over time: ``mean`` (replicates, times, n) and a common ``covariance`` (times, n, n).
 
     ``identified`` (times, n) marks the entries that are determined by then; for the others the variance is infinite,
-    and mean and covariance are those of the component that the outputs determine.
+    and mean and covariance are those of the component that the answers determine.
     """
 
     mean: Array
@@ -334,7 +334,7 @@ class StatePath:
 
 
 def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any outputs.
+    """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any answers.
 
     It is found by a filter on the state, O(steps · agents³), or by eliminating unobserved states, O(steps · front³) for
     a front of unobserved agents and their neighbours, whichever takes less work; beyond 300 agents always by the
@@ -348,10 +348,10 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
 
 
 def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
-    """Return what outputs tell that are dealt with step by step.
+    """Return what answers tell that are dealt with step by step.
 
-    Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
-    opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
+    Complete answers are inverted where they are the whole state. Between the observed times of an equation, hidden
+    opinions that adapt and correlated noise move on in ways that answers do not determine, and the filter follows them.
     """
     at = system.layout
     if data.complete and at.states == at.agents and system.model.isolated == "own":
@@ -360,7 +360,7 @@ def gathered(system: System, data: Outputs, prior: Prior | None = None) -> Infor
 
 
 def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
-    """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
+    """Return what complete answers tell where noise of one step is correlated between agents, as in continuous time.
 
     y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
     hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
@@ -382,12 +382,12 @@ def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> I
 
 
 def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> StatePath:
-    """Return the posteriors of x₀, y_t and x_{t+1} at each time t, given the outputs up to t.
+    """Return the posteriors of x₀, y_t and x_{t+1} at each time t, given the answers up to t.
 
     Parameters
     ----------
     data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        The observed outputs, from `outputs_of`, or all of a run in any form that `observations_of` takes.
+        The observed answers, from `outputs_of`, or all of a run in any form that `observations_of` takes.
     model : Model or SDE
         The model of the run.
     prior : Prior, optional
@@ -405,7 +405,7 @@ def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> Stat
 
     See Also
     --------
-    kalman_smoother : The same given all outputs, earlier and later.
+    kalman_smoother : The same given all answers, earlier and later.
     recover : Only the estimate of x₀, for larger networks.
 
     Examples
@@ -431,12 +431,12 @@ def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> Stat
 
 
 def kalman_smoother(data: Data, model: System, prior: Prior | None = None) -> StatePath:
-    """Return the posteriors of x₀, y_t and x_{t+1} at each time t, given all outputs, earlier and later.
+    """Return the posteriors of x₀, y_t and x_{t+1} at each time t, given all answers, earlier and later.
 
     Parameters
     ----------
     data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        The observed outputs, from `outputs_of`, or all of a run in any form that `observations_of` takes.
+        The observed answers, from `outputs_of`, or all of a run in any form that `observations_of` takes.
     model : Model or SDE
         The model of the run.
     prior : Prior, optional
@@ -454,7 +454,7 @@ def kalman_smoother(data: Data, model: System, prior: Prior | None = None) -> St
 
     See Also
     --------
-    kalman_filter : The same given only the outputs up to t.
+    kalman_filter : The same given only the answers up to t.
 
     References
     ----------
@@ -494,7 +494,7 @@ def _path(system: System, hidden: list[GaussianPosterior], states: list[Parts]) 
 
 
 def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:
-    """Return posteriors over time, made from outputs with copies, with the error that rounding makes in them."""
+    """Return posteriors over time, made from answers with copies, with the error that rounding makes in them."""
     each = list(posteriors)
     mean, moved = without_copies(np.stack([p.mean for p in each], axis=1), np.stack([p.variance for p in each]))
     covariance = np.stack([p.covariance for p in each]) + np.einsum("cti,ctj->tij", moved, moved)

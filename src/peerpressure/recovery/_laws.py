@@ -64,7 +64,7 @@ def uniform(xi: Array, sigma: Array, present: Present, noise: Noise) -> Location
     half = np.sqrt(3) * sigma
     low = np.where(present, xi - half, -np.inf).max(axis=1)
     high = np.where(present, xi + half, np.inf).min(axis=1)
-    # Without it, rounding errors would reject valid data of which two outputs lie at opposite ends of the support.
+    # Without it, rounding errors would reject valid data of which two answers lie at opposite ends of the support.
     slack = _ROUNDING * half.max()
     if (low > high + slack).any():
         _refuse_impossible("uniform", int(np.argwhere(low > high + slack)[0][1]))

@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal["stubbornness", "sign", "tie"]
 
 
 class Score(NamedTuple):
-    """How much the outputs speak for one change of a model.
+    """How much the answers speak for one change of a model.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Score(NamedTuple):
 @read_only
 @dataclass(frozen=True, eq=False)
 class ScoreTests:
-    """What a model misses: its agents, signs and ties ranked by how much the outputs speak for a change.
+    """What a model misses: its agents, signs and ties ranked by how much the answers speak for a change.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ _SUSPICIOUS = 1e-2
 @read_only
 @dataclass(frozen=True, eq=False)
 class NetworkEstimate:
-    """A network that was inferred from outputs, for the agents ``labels``.
+    """A network that was inferred from answers, for the agents ``labels``.
 
     Weights are in units in which stubbornness is 1: w_ij = a_ij/s_i is how much agent i listens to agent j. A negative
     weight is distrust: i moves away from what j says.
@@ -59,10 +59,10 @@ class NetworkEstimate:
     scale_std : array of shape (n,)
         Standard error of log σ_i. The factor (w, x, σ) → c·(w, x, σ) is common to all of an agent's unknowns and is
         determined only by steps in which ρ_t d_i is small; errors of ``std`` and ``hidden_std`` contain it. Infinite
-        where the outputs do not determine it to a factor of √e: weights and x₀ then have an arbitrary scale.
+        where the answers do not determine it to a factor of √e: weights and x₀ then have an arbitrary scale.
     goodness_of_fit : array of shape (n,)
         The p-values of the test that an agent's residuals are uncorrelated from one step to the next, and of the same
-        size early and late. Small ones mean that another model made the outputs, such as rounded opinions or noise with
+        size early and late. Small ones mean that another model made the answers, such as rounded opinions or noise with
         memory; unobserved neighbours do not show.
     penalty : array of shape (n,)
         The penalty of each agent, in units of √(2 log n) standard errors; 0 if there was none.
@@ -76,7 +76,7 @@ class NetworkEstimate:
         Agents that are not observed. If there are any, weights contain what the observed agents repeat of them, and no
         standard errors or confidences are given.
     spacing : float
-        Spacing of the grid on which all outputs lie, where it is not small beside their noise; 0 elsewhere.
+        Spacing of the grid on which all answers lie, where it is not small beside their noise; 0 elsewhere.
     distrust_p_value : float
         The p-value of the test that no weight is negative; NaN where no edge can be tested.
     signed : bool

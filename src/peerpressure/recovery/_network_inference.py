@@ -1,4 +1,4 @@
-"""Inference of an unknown network from complete outputs: who listens to whom, how much, and with what confidence."""
+"""Inference of an unknown network from complete answers: who listens to whom, how much, and with what confidence."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def infer_network(
     opinions or, by default, the size of the noise. Network and hidden opinions of a run's model are not used. Weights
     and hidden opinions are the maximum of their joint likelihood, one convex problem for each agent, restricted to
     the edges that the penalty selects. Unless ``signed``, weights are assumed not to be negative, and ``notes`` of the
-    estimate warn of outputs that show distrust. Weights may differ in the two directions of a pair, as on a directed
+    estimate warn of answers that show distrust. Weights may differ in the two directions of a pair, as on a directed
     network.
 
     Parameters
@@ -88,7 +88,7 @@ def infer_network(
     pressure : Schedule, float, str or sequence of float, optional
         Peer pressure ρ_t; by default that of a run's model. Data in another form have none.
     noise : Noise, optional
-        Noise distribution; by default that of a run's model, and Gaussian for outputs that were not simulated. White or
+        Noise distribution; by default that of a run's model, and Gaussian for answers that were not simulated. White or
         AR(1) with its coefficient known; errors are exact in the limit of many steps for every white law without skew
         and with a finite fourth moment.
     std : {"common", "agent", "known"}, default "common"
@@ -124,7 +124,7 @@ def infer_network(
     InvalidInputError
         If the run is not of this model (adaptation, a temporal network, a signed one unless ``signed``, continuous
         time, frozen noise), has too few successive steps under peer pressure, does not observe all agents, or if some
-        outputs follow from the others to the last digits, as they do without fresh noise.
+        answers follow from the others to the last digits, as they do without fresh noise.
     TooLargeError
         If the matrices do not fit into memory, or a symmetric fit has too many edges.
 
@@ -174,7 +174,7 @@ def infer_network(
 
 
 def _least_noise(task: _Task, estimate: NetworkEstimate) -> float:
-    """Return the least standard deviation of an output given the step before, of all agents and steps."""
+    """Return the least standard deviation of an answer given the step before, of all agents and steps."""
     scale, rho = task.steps.scale, task.steps.rho
     white = np.sqrt(1 - task.steps.coefficient**2)
     pull = 1 + rho[:, None] * np.abs(estimate.weights).sum(axis=1)
@@ -283,7 +283,7 @@ def _checked_stubbornness(value: ArrayLike, n: int) -> Array:
 def _steps(
     run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None
 ) -> tuple[Steps, Index, float | None]:
-    """Return the usable steps, the observed agents, and the spacing of a grid on which their outputs lie."""
+    """Return the usable steps, the observed agents, and the spacing of a grid on which their answers lie."""
     data = outputs_of(run, run.model, observation)
     if data.seen.rounding:
         rule = "answers must be exact for the network to be inferred"
@@ -325,7 +325,7 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     # Of columns there are twice as many as agents where these have mirror images.
     n = len(allowed)
     missing = np.stack([np.isnan(steps.states[:, row]).any(axis=0) for row in range(steps.times.size)])
-    # An agent's step is lost if its own output is missing, or that of anyone it may listen to one step before.
+    # An agent's step is lost if its own answer is missing, or that of anyone it may listen to one step before.
     hears = allowed | (steps.lag == 2 and np.eye(n, allowed.shape[1], dtype=bool))
     heard = missing.astype(float) @ hears.T.astype(float) > 0
     lost = missing[:, :n].copy()
@@ -374,7 +374,7 @@ def _check_sizes(group: ProductSums) -> ProductSums:
 def _check_memory(n: int, patterns: int) -> None:
     # The sums of each pattern, an inverse, five numbers for each pair without bounds, and the matrices of the result.
     needed = 8 * n * n * (patterns + 3 + 5 + 6)
-    # Several patterns are those of gaps in the outputs.
+    # Several patterns are those of gaps in the answers.
     remedy = "observe fewer agents, or fill gaps" if patterns > 1 else "observe fewer agents"
     require_memory(needed, what=f"the matrices of {n:,} agents", remedy=remedy)
 

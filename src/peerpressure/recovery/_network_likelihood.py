@@ -1,4 +1,4 @@
-"""Likelihood of unknown weights, given complete outputs: sufficient statistics, and its maximum without bounds.
+"""Likelihood of unknown weights, given complete answers: sufficient statistics, and its maximum without bounds.
 
 In units in which stubbornness is 1, agent i follows, with d_i = Σ_j w_ij,
 
@@ -193,7 +193,7 @@ def residual_tests(
 
 # Steps beyond the number of unknowns that the fit needs.
 _SPARE = 10
-# Reciprocal condition number of scaled sums of products below which rounding errors of the outputs fill a direction.
+# Reciprocal condition number of scaled sums of products below which rounding errors of the answers fill a direction.
 _RESOLVED = 1e-13
 _ITERATIONS = 200
 

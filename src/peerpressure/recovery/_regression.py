@@ -1,6 +1,6 @@
-"""Linear regression of outputs on the hidden opinions: ordinary, weighted and generalised least squares.
+"""Linear regression of answers on the hidden opinions: ordinary, weighted and generalised least squares.
 
-The state z_t of ``statespace`` is linear in x₀, so the outputs are y_t = Q_t x₀ + e_t plus a known part, where e_t
+The state z_t of ``statespace`` is linear in x₀, so the answers are y_t = Q_t x₀ + e_t plus a known part, where e_t
 adds up past noise. `Design` applies all Q_t, or their transposes, by sweeps of the transitions over time, in
 O(steps · edges) for each column, and so never stores the stack of the Q_t.
 """
@@ -52,14 +52,14 @@ STEPS_DIVISOR, SHORTEST_HIDDEN, SHORTEST_GIVEN, LEAST_SAVING = 16, 2, 4, 8
 ROUGH_TOLERANCE, ROUGH_ITERATIONS, ROUGH_DIAGONAL = 0.03, 50, 0.01
 # Iterations for the extreme eigenvalues of the first steps, the largest to within a few per cent.
 POWER_ITERATIONS, CONDITION_ITERATIONS = 20, 500
-# How outputs depend on the draws w_0, (draws, b), and w_1, …, w_T, (T, draws, b), behind the noise.
+# How answers depend on the draws w_0, (draws, b), and w_1, …, w_T, (T, draws, b), behind the noise.
 Draws: TypeAlias = tuple[Array, Array]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class RegressionDesign:
-    """The regression of observed outputs on the f free hidden opinions.
+    """The regression of observed answers on the f free hidden opinions.
 
     Columns z are (f, b), rows r are (T, k, b) for the T observed steps and k observed agents; entries that are missing,
     where ``present`` (T, k) is False, are 0.
@@ -115,7 +115,7 @@ class RegressionDesign:
         return (H + H.T) / 2, (V + V.T) / 2
 
     def offset(self, data: Outputs) -> Array:
-        """Return the known part of the mean outputs, (T, k, replicates), or (T, k, 1) if common to all."""
+        """Return the known part of the mean answers, (T, k, replicates), or (T, k, 1) if common to all."""
         # With no known start all replicates have the same offset, and one column is enough.
         known = np.nan_to_num(data.known.T if self.seen.free.size < self.model.n else data.known[:1].T)
         return self._mean(known, self._start.offset)
@@ -173,7 +173,7 @@ class RegressionDesign:
         first, later = draws
         state = self._start.forward(np.zeros((self.model.n, r.shape[2])), first)
         rows = self._observed_rows(state, lambda t, z: self._step(t).forward(z, noise=later[t - 1]))
-        # Observation noise is independent between outputs and adds a multiple of the identity to Cov(e).
+        # Observation noise is independent between answers and adds a multiple of the identity to Cov(e).
         return rows + self.seen.noise_variance * r if self.seen.noise_variance else rows
 
     def _observed_rows(self, state: Array, advance: Callable[[int, Array], Array]) -> Array:
@@ -186,7 +186,7 @@ class RegressionDesign:
             if t in self.row_of:
                 # A slice is a view, where an index array would make a copy.
                 rows[self.row_of[t]] = state[:n] if self.seen.everyone else state[self.seen.agents]
-        # Missing outputs are rows of 0, which drop out of every sum; shapes stay rectangular.
+        # Missing answers are rows of 0, which drop out of every sum; shapes stay rectangular.
         return rows if self._gapless else rows * self.present[:, :, None]
 
     def _sweep_back(self, r: Array, *, with_noise: bool) -> tuple[Array, Draws]:
@@ -226,7 +226,7 @@ class RegressionDesign:
 
 
 def design_of(model: Model, data: Outputs) -> RegressionDesign:
-    """Return the regression of these outputs."""
+    """Return the regression of these answers."""
     return RegressionDesign(model, data.seen, data.present)
 
 
@@ -305,7 +305,7 @@ def check_dense(model: Model, method: str, why: str) -> None:
 class NormalEquations:
     """The matrix H = Σ Q_tᵀQ_t of a large network as an operator, solved by nested conjugate gradients.
 
-    Later outputs hardly differ from the consensus; a few early steps have almost all that tells agents apart. Their H,
+    Later answers hardly differ from the consensus; a few early steps have almost all that tells agents apart. Their H,
     solved roughly, is the preconditioner, for a small part of the products that H itself takes.
     """
 
@@ -399,9 +399,9 @@ def fit_large(model: Model, data: Outputs, design: RegressionDesign, method: str
 
 
 def _determines_all(design: RegressionDesign) -> bool:
-    """Return whether the outputs evidently determine all opinions; False is no answer."""
+    """Return whether the answers evidently determine all opinions; False is no answer."""
     seen, model = design.seen, design.model
-    # All outputs of two steps in a row, or of the first if the start is known, leave only g ∘ π ∘ x₀ to be explained.
+    # All answers of two steps in a row, or of the first if the start is known, leave only g ∘ π ∘ x₀ to be explained.
     after = seen.times[1:][np.diff(seen.times) == 1]
     if not initial_state(model).starts_from_hidden and seen.times[:1] == 1:
         after = seen.times[:1]
@@ -418,7 +418,7 @@ def first_diagonal(design: RegressionDesign) -> Array:
     seen[design.seen.agents] = 1.0
     diagonal = first.gain**2 * seen
     if initial_state(design.model).starts_from_hidden:
-        # From a hidden start, x₀ of the neighbours enters the first outputs as well.
+        # From a hidden start, x₀ of the neighbours enters the first answers as well.
         squared = first.adjacency.multiply(first.adjacency)
         diagonal = diagonal + squared.T @ (first.coupling_scale**2 * seen)
     # A preconditioner only has to be positive; it changes the speed and not the solution.
@@ -449,7 +449,7 @@ def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
 
 
 def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the regression of outputs with weights 1/Var(e_t,i), and its exact covariance.
+    """Return the regression of answers with weights 1/Var(e_t,i), and its exact covariance.
 
     Outputs without noise are taken as exact; if there are no others, all weigh the same.
     """
@@ -457,7 +457,7 @@ def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     design = design_of(model, data)
     variances = output_variances(design)
     rows = design.observed(data)
-    # Noiseless outputs would get weight ∞; they become equality constraints.
+    # Noiseless answers would get weight ∞; they become equality constraints.
     noisy = (variances > 0) & data.present
     if not noisy.any():
         return as_estimate(model, data, WLS, fit(design, rows), prior)
@@ -468,25 +468,25 @@ def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
 
 
 def output_variances(design: RegressionDesign) -> Array:
-    """Return Var(e_t,i) of the observed outputs, (T, k)."""
+    """Return Var(e_t,i) of the observed answers, (T, k)."""
     after_start = design.seen.times[design.seen.times > 0]
     variances = np.zeros((design.seen.times.size, design.seen.agents.size))
     if after_start.size:
         # Variances do not depend on x₀, which the observer need not know.
         blank = replace(design.model, hidden=np.zeros(design.model.n))
         spread = forward_moments(blank, after_start).variance
-        # At step 0 outputs have no noise but the rounding, and times are sorted: only the first row can be step 0.
+        # At step 0 answers have no noise but the rounding, and times are sorted: only the first row can be step 0.
         variances[-after_start.size :] = spread[:, design.seen.agents]
     return variances + design.seen.noise_variance
 
 
 def _rows_at(design: RegressionDesign, where: NDArray[np.bool_]) -> Array:
-    """Return the rows of the stacked Q_t at the marked outputs, (m, f)."""
+    """Return the rows of the stacked Q_t at the marked answers, (m, f)."""
     return np.concatenate([part[where] for part in design.column_blocks()], axis=1)
 
 
 def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate from only the last step with outputs: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
+    """Return the best linear unbiased estimate from only the last step with answers: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
     check_dense(model, SNAPSHOT, "forms the covariance of the answers and")
     row = int(np.flatnonzero(data.present.any(axis=1))[-1])
     # Outputs missing in this step are dropped, which leaves the design without gaps.
@@ -515,7 +515,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     """
     _check_stacked(model, data)
     Q, q, L = stacked(model, data)
-    # Boolean indexing orders outputs by time and then by agent, as `stacked` does.
+    # Boolean indexing orders answers by time and then by agent, as `stacked` does.
     values = np.asarray(data.values[:, data.present], dtype=np.float64).T - q[:, None]
     frozen_draws = frozen_draw_count(model)
     information = prior_information(model, data, prior, frozen_draws)
@@ -526,7 +526,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
 
 
 def stacked(model: Model, data: Outputs) -> tuple[Array, Array, Array]:
-    """Return Q (outputs, n), q (outputs,) and L of all outputs Y = Q x₀ + q + L w, ordered by time and then by agent.
+    """Return Q (answers, n), q (answers,) and L of all answers Y = Q x₀ + q + L w, ordered by time and then by agent.
 
     The draws w, with unit variance, are those of the initial state and of all transitions.
     """
@@ -559,7 +559,7 @@ def stacked(model: Model, data: Outputs) -> tuple[Array, Array, Array]:
 
 
 def _check_stacked(model: Model, data: Outputs) -> None:
-    # L has one row per output and about n draws per step.
+    # L has one row per answer and about n draws per step.
     numbers = int(data.present.sum()) * model.n * max(1, data.seen.last)
     if numbers > STACKED_NUMBERS:
         limit, got = contrast(STACKED_NUMBERS, numbers, digits=2)

@@ -1,16 +1,16 @@
-"""Standardised one-step-ahead residuals: independent and standard normal if the model made the outputs.
+"""Standardised one-step-ahead residuals: independent and standard normal if the model made the answers.
 
-Each output is predicted from those before it, x₀ included: with white or AR(1) noise whitened to b_t = a_t x₀ + e_t,
+Each answer is predicted from those before it, x₀ included: with white or AR(1) noise whitened to b_t = a_t x₀ + e_t,
 
     w_t = (b_t − a_t x̂_{t−1}) / √(1 + a_tᵀ P_{t−1} a_t),
 
-where x̂ and P are estimate and covariance of x₀ given the earlier outputs. These recursive residuals [1]_ are exactly
+where x̂ and P are estimate and covariance of x₀ given the earlier answers. These recursive residuals [1]_ are exactly
 independent N(0, 1) under Gaussian noise, while those about the final x̂ are correlated. Outputs that are used up to
-determine x₀ have none. Under another law, w_t = Φ⁻¹(u_t), where u_t is the probability of a smaller output given the
+determine x₀ have none. Under another law, w_t = Φ⁻¹(u_t), where u_t is the probability of a smaller answer given the
 earlier ones if x₀ has a flat prior. That is the conditional law of what does not depend on x₀, so the u_t are
 exactly independent and uniform, too.
 
-The sum of squares and the variances that outputs have given x₀ give the log-likelihood at its maximum in x₀.
+The sum of squares and the variances that answers have given x₀ give the log-likelihood at its maximum in x₀.
 
 References
 ----------
@@ -51,11 +51,11 @@ from peerpressure.support.progress import ShouldStop, cancellable, check_cancell
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Data
 
-# Residuals from each agent's own series r_t = π_{t−1} x₀ + ε_t, which needs the outputs of its neighbours.
+# Residuals from each agent's own series r_t = π_{t−1} x₀ + ε_t, which needs the answers of its neighbours.
 #
 # Whitened, the series is b_t = a_t x₀ + e_t. Gaussian noise has recursive residuals in closed form. For other laws the
 # density of x₀ given b_1, …, b_{t−1} is followed on a grid for each series, under uniform noise on an interval; the
-# probability of an output below b_t is the mean of F(b_t − a_t x₀) over it. In a location family these probabilities
+# probability of an answer below b_t is the mean of F(b_t − a_t x₀) over it. In a location family these probabilities
 # are exactly independent and uniform.
 
 Function: TypeAlias = Callable[[Array], Array]
@@ -63,7 +63,7 @@ Function: TypeAlias = Callable[[Array], Array]
 _POINTS, _LATER_POINTS, _LATER = 129, 33, 8
 # Probability left out on either side of the first grid, and of those that follow.
 _TAIL, _CUT = 1e-8, 1e-10
-# Heavy tails need points that crowd in the middle, until several outputs have cut them off.
+# Heavy tails need points that crowd in the middle, until several answers have cut them off.
 _BEND, _BENT_UNTIL = 6.0, 4
 # Series that are followed at once, which bounds the memory.
 _BLOCK = 2_048
@@ -138,7 +138,7 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
 
 
 def _first_steps(data: Outputs) -> Outputs | None:
-    """Return the outputs, or so many of the first steps that the arrays of the inversion fit in memory."""
+    """Return the answers, or so many of the first steps that the arrays of the inversion fit in memory."""
     steps = limits.RESIDUAL_NUMBERS // (data.known.shape[0] * data.seen.n)
     if data.seen.times.size <= steps:
         return data
@@ -276,14 +276,14 @@ def _scores(b: Array, a: Array, here: NDArray[np.bool_], known: Array, law: Scal
 
 
 class _Posterior(Protocol):
-    """What is known of the x₀ of each series from the outputs so far."""
+    """What is known of the x₀ of each series from the answers so far."""
 
     def probabilities(self, b: Array, a: Array, which: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Return the probabilities of an output below and above b of some series."""
+        """Return the probabilities of an answer below and above b of some series."""
         ...
 
     def follow(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> None:
-        """Take in the last of the outputs."""
+        """Take in the last of the answers."""
         ...
 
 
@@ -296,7 +296,7 @@ class _Interval:
     high: Array = field(init=False)
 
     def probabilities(self, b: Array, a: Array, which: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Return the probabilities of an output below and above b of some series."""
+        """Return the probabilities of an answer below and above b of some series."""
         one, other = (b[which] - a[which] * end[which] for end in (self.low, self.high))
         length = np.abs(one - other)
         below, above = (
@@ -306,7 +306,7 @@ class _Interval:
         return below, above
 
     def follow(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> None:
-        """Take in the last of the outputs."""
+        """Take in the last of the answers."""
         if len(b) == 1:
             self.low, self.high = np.full(b.shape[1], -np.inf), np.full(b.shape[1], np.inf)
         slope = np.where(usable[-1], a[-1], 1.0)
@@ -323,14 +323,14 @@ def _uniform_integral(z: Array) -> Array:
 @final
 @dataclass(eq=False)
 class _Density:
-    """The density of x₀ of each series given the outputs so far, on grids ``points`` with ``weights``, (m, points)."""
+    """The density of x₀ of each series given the answers so far, on grids ``points`` with ``weights``, (m, points)."""
 
     law: ScaledLaw
     points: Array = field(init=False)
     logs: Array = field(init=False)
 
     def probabilities(self, b: Array, a: Array, which: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Return the probabilities of an output below and above b of some series."""
+        """Return the probabilities of an answer below and above b of some series."""
         weights = self._weights()[which]
         off = b[which, None] - a[which, None] * self.points[which]
         below = (weights * self.law.cdf(off)).sum(axis=1)
@@ -341,7 +341,7 @@ class _Density:
         return below, above
 
     def follow(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> None:
-        """Take in the last of the outputs; at steps 1, 2, 4, … on a new grid, as the density becomes narrower."""
+        """Take in the last of the answers; at steps 1, 2, 4, … on a new grid, as the density becomes narrower."""
         steps = len(b)
         started = np.asarray(usable[:-1].any(axis=0))
         if steps & (steps - 1) and started[usable[-1]].all():
@@ -392,25 +392,25 @@ class _Density:
         return np.asarray(np.divide(mass, total, out=np.zeros_like(mass), where=total > 0))
 
 
-# Residuals by the best method for the outputs.
+# Residuals by the best method for the answers.
 
-# Noise narrower than this part of the spacing of rounded outputs leaves rounding errors that depend on the values.
+# Noise narrower than this part of the spacing of rounded answers leaves rounding errors that depend on the values.
 _NARROW = 0.75
-# Residuals of rounded outputs that an agent must have to be tested.
+# Residuals of rounded answers that an agent must have to be tested.
 _FEW_ROUNDED = 4
 # Outputs of frozen noise that are read for each agent.
 _FACTS = 12
 
 
 def residuals(system: System, data: Outputs) -> Residuals | None:
-    """Return the residuals of outputs, None if none can be computed: their law or size is out of reach."""
+    """Return the residuals of answers, None if none can be computed: their law or size is out of reach."""
     model = system.model
     if not data.present.any():
         return None
     inverts = not system.is_continuous and not data.seen.rounding and not model.noise.is_frozen
     if not isinstance(model.noise, Gaussian):
         return series_residuals(model, data) if inverts and has_density(model) else None
-    # Inversion is fast and loses nothing from complete outputs; from others it leaves out agents with a neighbour that
+    # Inversion is fast and loses nothing from complete answers; from others it leaves out agents with a neighbour that
     # is not observed, so it is used only if the filter takes too long.
     whole = data.complete and data.seen.free.size in (0, model.n) and bool((noise_std_by_step(model, data) > 0).all())
     whole = whole and not model.keeps
@@ -419,7 +419,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
     if model.n > limits.FILTER_LIMIT:
         return None
     if model.noise.is_frozen and not data.seen.rounding and not system.is_continuous:
-        # Exact outputs are facts, which leave no residuals and may contradict one another; later ones say nothing new.
+        # Exact answers are facts, which leave no residuals and may contradict one another; later ones say nothing new.
         data = first_outputs(data, 1 + int(np.searchsorted(np.cumsum(data.present.sum(axis=1)), _FACTS * model.n)))
     return _filtered(system, data)
 
@@ -428,7 +428,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
 
 
 def _filtered(system: System, data: Outputs) -> Residuals | None:
-    """Return the residuals of the Kalman filter, from any outputs."""
+    """Return the residuals of the Kalman filter, from any answers."""
     n, (replicates, steps) = system.model.n, data.values.shape[:2]
     outputs = int(data.present.sum())
     if 8 * outputs * (n + replicates) > PATH_BYTES:
@@ -441,7 +441,7 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
         out[:, step.row, step.agents] = np.where(step.is_wide[:, None], w, np.nan).T
     used, logs = sum(step.agents.size for step in followed), sum(step.log_variance for step in followed)
     if data.seen.rounding:
-        # Single residuals of rounded outputs are often exactly 0, and too small for a continuous law.
+        # Single residuals of rounded answers are often exactly 0, and too small for a continuous law.
         out[:, :, np.isfinite(out[0]).sum(axis=0) < _FEW_ROUNDED] = np.nan
     revealed = len(information.exact) > int((~np.isnan(data.known[0])).sum())
     result = Residuals(data.seen.times, np.arange(n), out)
@@ -468,7 +468,7 @@ def _standardised(followed: list[FilteredRows], n: int, replicates: int) -> Iter
 def mean_square(system: System, data: Outputs) -> float:
     """Return the mean square of all residuals, 1 if the noise has the size of the model; 0 if there are none."""
     if data.seen.rounding and system.model.n <= limits.FILTER_LIMIT:
-        # Single residuals of rounded outputs have no continuous law, but their squares have the right mean.
+        # Single residuals of rounded answers have no continuous law, but their squares have the right mean.
         followed = list(_rows(system, data))
         values = [w.ravel() for _, w in _standardised(followed, system.model.n, data.values.shape[0])]
     else:
@@ -490,9 +490,9 @@ def _constrained(information: InformationState, replicates: int) -> tuple[Array,
 @final
 @dataclass(frozen=True, eq=False)
 class FilteredRows:
-    """What the filter makes of the outputs of one step: rows ``slope`` · x₀ = ``values`` + unit noise of ``agents``.
+    """What the filter makes of the answers of one step: rows ``slope`` · x₀ = ``values`` + unit noise of ``agents``.
 
-    ``is_wide`` (agents,) tells whose noise is not narrower than the spacing of rounded outputs.
+    ``is_wide`` (agents,) tells whose noise is not narrower than the spacing of rounded answers.
     """
 
     row: int
@@ -507,7 +507,7 @@ class FilteredRows:
 def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
     """Yield the rows of each observed step."""
     row_of = {int(t): row for row, t in enumerate(data.seen.times)}
-    # Rounding errors are independent of one another only where outputs spread over several values.
+    # Rounding errors are independent of one another only where answers spread over several values.
     narrow = (_NARROW * data.seen.rounding) ** 2 + data.seen.noise_variance
     for step in run_filter(system, data, None):
         if step.t in row_of:
@@ -521,13 +521,13 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
             yield FilteredRows(row, agents, slope, values, variance >= narrow, logs, step.information)
 
 
-# Residuals from partial outputs of a large network.
+# Residuals from partial answers of a large network.
 
 
 def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     """Return the log-likelihood from the elimination of unobserved states, None if that is out of reach.
 
-    Rows with unit noise have the density of the outputs and of the unobserved states together; integrating these out
+    Rows with unit noise have the density of the answers and of the unobserved states together; integrating these out
     leaves the determinant of their information.
     """
     model = system.model
@@ -554,7 +554,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
 
 
 def diagnostics_of(system: System, data: Outputs) -> FitDiagnostics:
-    """Return tests of the hypothesis that a model made these outputs; nothing is computed yet."""
+    """Return tests of the hypothesis that a model made these answers; nothing is computed yet."""
     return FitDiagnostics(system, data, residuals, sparse_likelihood, score_tests)
 
 
@@ -571,13 +571,13 @@ def diagnose_fit(
     Parameters
     ----------
     data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        A run with recorded states, or observed outputs in any form that `observations_of` takes.
+        A run with recorded states, or observed answers in any form that `observations_of` takes.
     model : Model or SDE
         The model under test; its hidden opinions are not used.
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on.
     given_first : bool, default False
-        Whether to take the first output of each agent as given, and test the steps in which an agent is observed
+        Whether to take the first answer of each agent as given, and test the steps in which an agent is observed
         together with all of its neighbours of the step before: the rows that `fit` scores. The likelihood then says
         nothing about how the record began, which a model that starts from x₀ otherwise explains as well. Discrete time
         and Gaussian noise only.

@@ -17,7 +17,7 @@ with ŷ = y − e/m and y_j of the step before. Nothing is refitted, and all pai
 Of an undirected network both directions of a tie are added.
 
 Scores of different pairs are highly correlated. The p-value of each is therefore the share of redrawn residuals whose
-largest score of the same kind is larger [1]_, with the same outputs on the right-hand side.
+largest score of the same kind is larger [1]_, with the same answers on the right-hand side.
 
 References
 ----------
@@ -92,7 +92,7 @@ def score_tests(system: System, data: Outputs) -> ScoreTests:
 def _explained(
     model: Model, data: Outputs, steps: ObservedSteps, scores: Sequence[Score], laws: Mapping[Kind, Array]
 ) -> tuple[Score, ...]:
-    """Return the changes that explain the outputs, each found without the agents of those before."""
+    """Return the changes that explain the answers, each found without the agents of those before."""
     out: list[Score] = []
     while clear := [score for score in scores if score.p_value <= LEVEL]:
         best = max(clear, key=lambda score: score.gain)

@@ -41,10 +41,10 @@ Agents: TypeAlias = NDArray[np.int64]
 @final
 @dataclass(frozen=True, eq=False)
 class GivensRotation:
-    """How the unobserved outputs of a step become carriers.
+    """How the unobserved answers of a step become carriers.
 
     The pairs ``old`` (places among the carriers) and ``new`` (places among the unobserved) are rotated by an angle with
-    this ``cosine`` and ``sine``; ``first`` are the places of outputs that become carriers as they are; ``order`` sorts
+    this ``cosine`` and ``sine``; ``first`` are the places of answers that become carriers as they are; ``order`` sorts
     old and first carriers by agent.
     """
 
@@ -61,8 +61,8 @@ class GivensRotation:
 class AdoptedPart:
     """The adopted part k = ``seen`` + ``size`` ∘ v; seen is (n, replicates), size (agents,).
 
-    k accumulates all public opinions of an agent, observed or not. Only one combination of the unobserved outputs still
-    matters: a carrier v for each of ``agents``, those that were ever unobserved. A new unobserved output y is combined
+    k accumulates all public opinions of an agent, observed or not. Only one combination of the unobserved answers still
+    matters: a carrier v for each of ``agents``, those that were ever unobserved. A new unobserved answer y is combined
     by a Givens rotation of the pair (v, y) into the new carrier and what is orthogonal to it, which is then eliminated.
     """
 
@@ -76,9 +76,9 @@ class AdoptedPart:
         return cls(np.arange(0), np.zeros(0), np.zeros((n, replicates)))
 
     def after(self, rate: Array, unseen: Agents, public: Array) -> tuple[AdoptedPart, GivensRotation]:
-        """Return the adopted part after one more step, and what becomes of its unobserved outputs.
+        """Return the adopted part after one more step, and what becomes of its unobserved answers.
 
-        ``rate`` (n,) is η; ``public`` (n, replicates) are the outputs, 0 for the ``unseen`` agents.
+        ``rate`` (n,) is η; ``public`` (n, replicates) are the answers, 0 for the ``unseen`` agents.
         """
         seen = self.seen + rate[:, None] * (public - self.seen)
         size = (1 - rate[self.agents]) * self.size
@@ -176,7 +176,7 @@ def is_quicker(model: Model, data: Outputs) -> bool:
 
 
 def _is_significant(model: Model, data: Outputs) -> bool:
-    """Return whether the noise of every output is far above its last digits, so nothing must be left out."""
+    """Return whether the noise of every answer is far above its last digits, so nothing must be left out."""
     size = float(np.nanmax(np.abs(data.values), initial=0.0))
     last_digit = float(np.finfo(data.values.dtype).eps) * size
     steps = model_transitions(model, range(1, data.seen.last + 1))
@@ -186,7 +186,7 @@ def _is_significant(model: Model, data: Outputs) -> bool:
 @final
 @dataclass(frozen=True, eq=False)
 class SparseStates:
-    """All least-squares rows of the outputs of a model, step by step."""
+    """All least-squares rows of the answers of a model, step by step."""
 
     model: Model
     data: Outputs
@@ -211,9 +211,9 @@ class SparseStates:
         return {int(t): row for row, t in enumerate(self.data.seen.times)}
 
     def unseen(self, t: int) -> NDArray[np.int64]:
-        """Return the agents whose state at t is unknown; rounded outputs leave all unknown."""
+        """Return the agents whose state at t is unknown; rounded answers leave all unknown."""
         n = self.model.n
-        # With observation noise the true y_t stays unknown, and the output becomes a noisy row of its own (`_rounded`).
+        # With observation noise the true y_t stays unknown, and the answer becomes a noisy row of its own (`_rounded`).
         if self.data.seen.noise_variance or t not in self._row_of:
             return np.arange(n)
         return np.setdiff1d(np.arange(n), self.data.seen.agents[self.data.present[self._row_of[t]]])
@@ -281,12 +281,12 @@ class SparseStates:
         state = np.zeros((self.model.n, self.data.values.shape[0]))
         if unseen.size < self.model.n:
             state[self.data.seen.agents] = self.data.at(self._row_of[s]).T
-            # NaN of missing outputs would spread through the product with the coupling matrix.
+            # NaN of missing answers would spread through the product with the coupling matrix.
             state[unseen] = 0.0
         return state
 
     def _rounded(self, t: int) -> Rows:
-        """Return y_t/s = output/s + unit noise, with s the std of the observation noise."""
+        """Return y_t/s = answer/s + unit noise, with s the std of the observation noise."""
         there = self.data.present[self._row_of[t]]
         # Every row has unit noise, so plain normal equations AᵀA are the information.
         weight = 1 / np.sqrt(self.data.seen.noise_variance)
@@ -453,7 +453,7 @@ def eliminate(problem: SparseStates) -> Eliminated:
     front = Front(touched, replicates)
     J, right = sparse.csr_array((f, f)), np.zeros((f, replicates))
     for rows in problem:
-        # Rounded outputs come as a second set of rows of the same step and need no new states.
+        # Rounded answers come as a second set of rows of the same step and need no new states.
         newest = max(rows.states, default=0)
         if newest and all(newest != t for t, _ in front.times):
             if rows.rotation is not None:

@@ -33,7 +33,7 @@ FORMS = "a run, a data frame, an array of shape (steps, agents), or the path of 
 def observations_of(data: Record, model: System | Network | TemporalNetwork | None = None) -> Trajectory:
     """Return data in any accepted form as a run with the agents of a model or a network.
 
-    Every estimator reads its data with this function. Agents are found by their labels, and missing outputs are NaN.
+    Every estimator reads its data with this function. Agents are found by their labels, and missing answers are NaN.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork | No
         which are those of an array and of a data frame with the default index, are steps 1, 2, 3 and so on, unless the
         first row is the start of the model.
     model : Model, SDE, Network or TemporalNetwork, optional
-        The model that is taken to have made the outputs, or only its network. Without one, agents are those that the
+        The model that is taken to have made the answers, or only its network. Without one, agents are those that the
         data name, on a network without edges.
 
     Returns
     -------
     Trajectory
-        The outputs; those that were not simulated here have seed −1.
+        The answers; those that were not simulated here have seed −1.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def read_observations(
     Returns
     -------
     run : Trajectory
-        The outputs.
+        The answers.
     description : str
         How a file was read: separator, columns, and the steps of dates; empty for data in memory without dates.
 
@@ -111,7 +111,7 @@ def read_observations(
 
     See Also
     --------
-    observations_of : The outputs alone.
+    observations_of : The answers alone.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def _as_numbers(frame: pandas.DataFrame, model: Model) -> NDArray[np.float64] | 
 
 
 def _is_start(row: NDArray[Any], model: Model) -> bool:
-    """Return whether a row of outputs is the start of the model to the last digit, which noise never is."""
+    """Return whether a row of answers is the start of the model to the last digit, which noise never is."""
     if isinstance(model.start, str) and model.hidden is None:
         return False
     return bool(np.array_equal(np.asarray(row, dtype=np.float64), model.start_state)) and bool(np.ptp(row))

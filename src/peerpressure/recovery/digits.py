@@ -1,6 +1,6 @@
 """Outputs with fewer digits than a model computes: decimals of a table, and answers on a scale.
 
-An observer who takes such outputs as exact reads rounding errors as opinions. If noise has a density, exact outputs
+An observer who takes such answers as exact reads rounding errors as opinions. If noise has a density, exact answers
 never lie on a grid, so a grid is evidence of rounding that was not declared. Without noise, opinions may lie on one.
 """
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 # Most decimals that are looked for, and last digits by which a decimal number may be off in binary.
 _DECIMALS, _LAST_DIGITS = 12, 4
-# A grid must be this many times coarser than the precision of the outputs: every number lies on a fine enough one.
+# A grid must be this many times coarser than the precision of the answers: every number lies on a fine enough one.
 _COARSER = 1000
 # Outputs below which nothing is concluded, and those from which a grid is guessed before all are read.
 _FEW, _FIRST = 6, 1000
-# Rounding to less than this part of the noise of an output, given the earlier ones, does no harm.
+# Rounding to less than this part of the noise of an answer, given the earlier ones, does no harm.
 HARMLESS = 0.1
 # Rounding whose variance, w²/12, is more than this part of the variance of the noise spoils estimates of parameters:
-# from about here on, intervals that take outputs as exact miss the truth noticeably more often than they should.
+# from about here on, intervals that take answers as exact miss the truth noticeably more often than they should.
 _SPOILT = 0.01
 
 
 def spacing_of(data: Outputs, agents: NDArray[np.bool_] | None = None, *, repeats: bool = True) -> float | None:
-    """Return the spacing of a grid on which all outputs lie, None if they have the digits of their type.
+    """Return the spacing of a grid on which all answers lie, None if they have the digits of their type.
 
     ``agents`` (n,) are those that are looked at, all by default. A grid is one of decimals or, if ``repeats`` count,
-    any on which at least half of the outputs repeat others.
+    any on which at least half of the answers repeat others.
     """
     columns = np.arange(data.seen.agents.size) if agents is None else np.flatnonzero(agents[data.seen.agents])
     own = data.values.shape[0] - data.copies
@@ -89,7 +89,7 @@ def _repeated(values: Array, least: float) -> float | None:
 
 
 def undeclared_rounding(system: System, data: Outputs) -> float | None:
-    """Return the spacing of outputs that noise with a density cannot have left on a grid, where it does harm."""
+    """Return the spacing of answers that noise with a density cannot have left on a grid, where it does harm."""
     model = system.model
     noise, std = model.noise, model.noise.deviations(model.n)
     if data.seen.rounding or noise.is_zero or (spacing := spacing_of(data, std > 0)) is None or not has_density(noise):
@@ -112,14 +112,14 @@ def has_density(noise: Noise) -> bool:
 
 
 def _noise_of_outputs(system: System, data: Outputs) -> Array:
-    """Return the standard deviation of the noise in each observed output, (T, k), 0 for opinions that are kept."""
+    """Return the standard deviation of the noise in each observed answer, (T, k), 0 for opinions that are kept."""
     seen, times = data.seen.agents, data.seen.times
     steps = {t: step.noise_std[seen] for t, step in enumerate(transitions(system, data.seen.last), 1)}
     return np.array([steps[int(t)] for t in times])
 
 
 def spoils(spacing: float, noise: Array) -> bool:
-    """Return whether rounding to a spacing spoils estimates from outputs with noise of these standard deviations."""
+    """Return whether rounding to a spacing spoils estimates from answers with noise of these standard deviations."""
     return bool(spacing**2 / 12 * np.mean(1 / np.square(noise)) > _SPOILT)
 
 
@@ -132,13 +132,13 @@ def grid_note(
     effect: str = "fewer digits than the model computes, and standard errors take them as exact",
     remedy: str = AS_NUMBERS,
 ) -> str:
-    """Return the remark that outputs lie on a grid which was not declared, what that does, and what to do."""
+    """Return the remark that answers lie on a grid which was not declared, what that does, and what to do."""
     rounding = f"a rounding of {spacing:.10g}"
     return f"all answers lie on a grid of spacing {spacing:.10g}, {effect}: {remedy.format(rounding=rounding)}"
 
 
 def contradiction_remedy(data: Outputs, otherwise: str) -> str:
-    """Return what to do about outputs that contradict a model: declare their rounding, if they are on a grid."""
+    """Return what to do about answers that contradict a model: declare their rounding, if they are on a grid."""
     spacing = spacing_of(data)
     if spacing is None:
         return otherwise

@@ -102,7 +102,7 @@ class Estimate:
     condition : float
         Ratio of the variances of the worst and the best of them.
     diagnostics : FitDiagnostics or None
-        Tests of the outputs under the model, and their log-likelihood; they do not depend on the method.
+        Tests of the answers under the model, and their log-likelihood; they do not depend on the method.
     homoskedastic_covariance : array or None
         The covariance that ordinary regression software prints.
     note : str
@@ -155,17 +155,17 @@ class Estimate:
 
     @property
     def goodness_of_fit(self) -> Array | None:
-        """The p-value of the outputs under the model, (replicates,), tiny if another made them; None if untestable."""
+        """The p-value of the answers under the model, (replicates,), tiny if another made them; None if untestable."""
         return None if self.diagnostics is None else self.diagnostics.p_value
 
     @property
     def log_likelihood(self) -> Array | None:
-        """Log-likelihood of the outputs at its maximum in x₀, (replicates,), whatever the method; None without one."""
+        """Log-likelihood of the answers at its maximum in x₀, (replicates,), whatever the method; None without one."""
         return None if self.diagnostics is None else self.diagnostics.log_likelihood
 
     @property
     def aic(self) -> Array | None:
-        """Akaike's criterion, (replicates,), for the comparison of rival models on the same outputs."""
+        """Akaike's criterion, (replicates,), for the comparison of rival models on the same answers."""
         return None if self.diagnostics is None else self.diagnostics.aic
 
     @property
@@ -391,12 +391,12 @@ def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
 # The error that rounding makes in an estimate.
 #
 # If noise cancels, as frozen noise does, an estimate may be exact on paper and still depend on the last digits of
-# the outputs; a standard error must not be smaller than that. Perturbing the data and solving again measures it for
+# the answers; a standard error must not be smaller than that. Perturbing the data and solving again measures it for
 # any estimator (stochastic arithmetic: Vignes, 1993).
 
 
 def with_error_of_copies(estimate: Estimate) -> Estimate:
-    """Return an estimate from outputs with copies without these, and with the error of rounding in its covariance."""
+    """Return an estimate from answers with copies without these, and with the error of rounding in its covariance."""
     value, moved = without_copies(estimate.value, estimate.variance)
     estimate = replace(estimate, value=value)
     return replace(estimate, covariance=_enlarged(estimate.covariance, moved)) if moved.any() else estimate
@@ -412,7 +412,7 @@ def _enlarged(covariance: Any, moved: Array) -> Any:
 
 
 def has_room_for_copies(data: Outputs) -> bool:
-    """Return whether copies of outputs fit into memory: of what is read block by block none are made."""
+    """Return whether copies of answers fit into memory: of what is read block by block none are made."""
     if zarr_stores.is_stored(data.values) and data.values.nbytes > zarr_stores.BLOCK_BYTES:
         return False
     return data.seen.n <= COPIED_AGENTS or _COPIES * math.prod(data.values.shape[1:]) <= COPIED_NUMBERS
@@ -429,7 +429,7 @@ def is_suspicious(estimate: Estimate, data: Outputs) -> bool:
 
 
 def with_copies(data: Outputs) -> Outputs:
-    """Return the outputs with perturbed copies of the first replicate appended."""
+    """Return the answers with perturbed copies of the first replicate appended."""
     # A fixed seed makes the result reproducible; random signs, because errors of one sign could cancel in differences.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_COPIES, *data.values.shape[1:]))
     digits = WRONG_DIGITS * np.finfo(data.values.dtype).eps

@@ -1,6 +1,6 @@
-"""The best linear observer of complete outputs: invert every update, then average.
+"""The best linear observer of complete answers: invert every update, then average.
 
-With every output known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = p_t x₀ + ε_t,
+With every answer known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = p_t x₀ + ε_t,
 whose best average is known in closed form (see ``least_squares``). Its information about x₀ is the same for every run,
 and therefore known before one is observed:
 
@@ -45,16 +45,16 @@ from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.recovery.observation import Outputs
 from peerpressure.schedules import Constant
 
-# Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
+# Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed answers.
 #
 # If hidden opinions adapt, x_t = π_{t−1} x₀ + k_{t−1}: the part k that an agent has adopted follows from its own
-# outputs and is subtracted, which leaves the agent's own series r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
+# answers and is subtracted, which leaves the agent's own series r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Inverted:
-    """The series r_t of complete outputs, averaged as they came.
+    """The series r_t of complete answers, averaged as they came.
 
     ``mean`` (n, replicates) is the best average of the r_t, with ``weights`` that determine its variance; ``first`` is
     y_1/g_1 and ``following`` the first r_t, needed only where the start is not known.
@@ -92,12 +92,12 @@ def weights_of(model: Model, steps: NDArray[np.int64]) -> TimeWeights:
 
 
 def invert(model: Model, data: Outputs) -> Inverted:
-    """Return the averaged r_t of complete outputs; raise an error for outputs that the noise cannot produce."""
+    """Return the averaged r_t of complete answers; raise an error for answers that the noise cannot produce."""
     steps = invertible_steps(model, data.seen.last)
     weights = weights_of(model, steps)
     bounds = Bounds(model, data)
     total = np.zeros((model.n, data.values.shape[0]))
-    # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
+    # Sums are accumulated step by step: answers may fill the memory, and the series ξ would need as much again.
     shift, following = np.zeros_like(total), None
     rows = {int(t): row for row, t in enumerate(weights.times)}
     precision = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps)
@@ -134,7 +134,7 @@ def _quotient(values: Array, gain: Array) -> Array:
 @final
 @dataclass(frozen=True, eq=False)
 class OpenStep:
-    """Step t as outputs show it: y_{t−1}, y_t and the adopted part k_{t−1}, (n, replicates), NaN where unknown."""
+    """Step t as answers show it: y_{t−1}, y_t and the adopted part k_{t−1}, (n, replicates), NaN where unknown."""
 
     t: int
     update: Update
@@ -143,7 +143,7 @@ class OpenStep:
     adopted: Array
 
     def around(self) -> Array:
-        """Return A_t y_{t−1}, NaN where the output of a neighbour is unknown."""
+        """Return A_t y_{t−1}, NaN where the answer of a neighbour is unknown."""
         # A sparse matrix times a vector is faster than times a matrix of one column.
         one = self.before[:, 0] if self.before.shape[1] == 1 else self.before
         return product(self.update.adjacency, np.ascontiguousarray(one)).reshape(self.before.shape)
@@ -159,7 +159,7 @@ class OpenStep:
 
 
 def open_steps(model: Model, data: Outputs) -> Iterator[OpenStep]:
-    """Yield the steps up to the last observed one, a step at a time: outputs may fill the memory."""
+    """Yield the steps up to the last observed one, a step at a time: answers may fill the memory."""
     row_of = {int(t): row for row, t in enumerate(data.seen.times)}
     public, unseen = start_of(model, data), np.full((model.n, data.values.shape[0]), np.nan)
     adopted = np.zeros_like(public)
@@ -172,7 +172,7 @@ def open_steps(model: Model, data: Outputs) -> Iterator[OpenStep]:
                 public[data.seen.agents] = here
         step = OpenStep(t, update, before, public, adopted)
         yield step
-        # In every step, also in those that are not used: the adopted part depends on all outputs so far.
+        # In every step, also in those that are not used: the adopted part depends on all answers so far.
         adopted = step.after()
 
 
@@ -191,7 +191,7 @@ def _check_kept(model: Model, step: OpenStep, rounding: float) -> None:
 
 
 def check_complete(data: Outputs) -> None:
-    """Raise an error where the update cannot be inverted, saying which outputs are missing."""
+    """Raise an error where the update cannot be inverted, saying which answers are missing."""
     if data.complete:
         return
     seen = data.seen
@@ -209,7 +209,7 @@ def check_complete(data: Outputs) -> None:
     raise InvalidInputError(message(rule, got=got, remedy=remedy), argument="method")
 
 
-# Whether the model can have made the outputs at all.
+# Whether the model can have made the answers at all.
 
 
 @final
@@ -231,7 +231,7 @@ class Bounds:
     def update(self, step: int, series: Array, error: float, share: Array) -> None:
         """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); raise an error if no x₀ is left."""
         lower, upper = self._support
-        # Noise of unbounded support can produce any outputs.
+        # Noise of unbounded support can produce any answers.
         if np.isinf(lower) and np.isinf(upper):
             return
         noise = self._model.noise
@@ -269,13 +269,13 @@ def support(noise: Noise) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-# Inversion wherever an agent and its neighbours are observed, for likelihoods of partial outputs.
+# Inversion wherever an agent and its neighbours are observed, for likelihoods of partial answers.
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ObservedSteps:
-    """Pairs of outputs in which an agent and all its neighbours of the step before are observed.
+    """Pairs of answers in which an agent and all its neighbours of the step before are observed.
 
     ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``adopted`` k_{t−1}, all 0 where
     ``present`` (T, n) is False; ``degrees`` and ``share`` (T, n) are the sums of A_t, and π_{t−1}.
@@ -291,7 +291,7 @@ class ObservedSteps:
 
 
 def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
-    """Return all pairs of outputs in which the step of an agent is observed from beginning to end."""
+    """Return all pairs of answers in which the step of an agent is observed from beginning to end."""
     if data.seen.rounding:
         rule = "a likelihood needs exact answers"
         remedy = "use the method kalman, which knows of rounding"
@@ -405,7 +405,7 @@ def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
 @final
 @dataclass(frozen=True, eq=False)
 class Complete:
-    """The information about x₀ in complete outputs; ``weights`` average each agent's own series."""
+    """The information about x₀ in complete answers; ``weights`` average each agent's own series."""
 
     model: Model
     weights: TimeWeights
@@ -450,7 +450,7 @@ class Complete:
 
     @property
     def variance(self) -> Array:
-        """The error variance of each agent's own average, where outputs are ``separate``; (n,)."""
+        """The error variance of each agent's own average, where answers are ``separate``; (n,)."""
         std = self.model.noise.deviations(self.model.n)
         # The two limits that the division below leaves out: exact (0) and not identified (∞).
         other = np.where(self.information > 0, 0.0, np.inf)
@@ -478,7 +478,7 @@ class Complete:
         return own + self.row.apply(self.precision, columns) if self._row_is_noisy() and self.row else own
 
     def equations(self, inverted: Inverted | None = None) -> Equations:
-        """Return the equations of all x₀; without outputs, their right-hand sides are 0."""
+        """Return the equations of all x₀; without answers, their right-hand sides are 0."""
         n = self.model.n
         if n > limits.DENSE_LIMIT and self.has_exact_rows:
             what = "agents or steps free of noise and an unseen start"
@@ -513,13 +513,13 @@ class Complete:
 
 
 def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complete:
-    """Return the information in complete outputs; ``first_step`` if step 1 can be inverted but the start not known."""
+    """Return the information in complete answers; ``first_step`` if step 1 can be inverted but the start not known."""
     later, share = (int(weights.times[0]), weights.share[0]) if weights.times.size else (None, np.ones(1))
     return Complete(model, weights, start_row(model, later, share) if first_step else None)
 
 
 def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate from complete outputs, or its posterior under a Gaussian prior.
+    """Return the best linear unbiased estimate from complete answers, or its posterior under a Gaussian prior.
 
     ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
     hidden and not observed, ξ_1 is not known, and the first step enters as y_1/g_1 = S⁻¹(S + ρ₁A) x₀ + ε_1. Opinions

@@ -564,7 +564,7 @@ def _rounding(gross: Array, facts: Array, n: int) -> Array:
 
 def _informative(exact: Array, errors: Array, n: int) -> tuple[Array, Array]:
     """Return the exact facts that involve x₀ at all, with their errors."""
-    # A row without x₀ is a relation among outputs: no information, and a division by 0 when rows are normalised.
+    # A row without x₀ is a relation among answers: no information, and a division by 0 when rows are normalised.
     kept = np.linalg.norm(exact[:, :n], axis=1) > NEGLIGIBLE
     return np.asarray(exact[kept]), np.asarray(errors[kept])
 

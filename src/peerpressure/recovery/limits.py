@@ -20,7 +20,7 @@ NOISE_TOLERANCE = 1e-12
 COVARIANCE_TOLERANCE = 1e-14
 # An unknown that takes part in an unidentified direction by more than this is not identified.
 SHARE_TOLERANCE = 1e-7
-# Exact facts that contradict one another by more than this, relative to their size, are no outputs of the model …
+# Exact facts that contradict one another by more than this, relative to their size, are no answers of the model …
 CONTRADICTION = 1e-4
 # … unless rounding errors of the facts, this many times enlarged, explain it.
 ROUNDING_ALLOWANCE = 100.0
@@ -28,13 +28,13 @@ ROUNDING_ALLOWANCE = 100.0
 COARSE = 1e-6
 # An exact fact whose rounding error is more than this, relative to its size, says nothing.
 ILLEGIBLE = 0.1
-# Last digits in which an output and the equation that it stands for may be wrong: those that simulation and estimation
+# Last digits in which an answer and the equation that it stands for may be wrong: those that simulation and estimation
 # lose between them.
 WRONG_DIGITS = 8.0
 # Last digits by which y_t − C_t y_{t−1} may be off: simulation and inversion each sum over neighbours, and dividing by
 # the gain amplifies the error. 64 is generous, since a wrong error message is worse than a missed one.
 INVERTED_DIGITS = 64
-# An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
+# An innovation whose standard deviation is below this many units in the last place of the answers consists mostly of
 # rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
 MIN_SIGNIFICANT = 1000
 # Part of a variance below which its rounding error is left out.
@@ -57,7 +57,7 @@ FILTER_LIMIT = 300
 PARTIAL_LIMIT = 1_000
 # Outputs of a replicate whose likelihood in unknown parameters is maximised; one evaluation takes a second or two.
 FIT_NUMBERS = 10_000_000
-# Responses of every output to every opinion that the modification of a likelihood takes in full, 8 MB …
+# Responses of every answer to every opinion that the modification of a likelihood takes in full, 8 MB …
 FIT_RESPONSES = 1_000_000
 # … and pieces of an unknown course of peer pressure, each with a profile of its own.
 FIT_PIECES = 32
@@ -85,5 +85,5 @@ RESIDUAL_NUMBERS = 2**24
 LAW_NUMBERS = 2**15
 # Agents whose pairs are all scored, in a few seconds; of larger networks only the agents themselves are …
 SCORED_AGENTS = 1_000
-# … and outputs of all replicates that take part.
+# … and answers of all replicates that take part.
 SCORED_NUMBERS = 2**23

@@ -53,9 +53,9 @@ class Observation:
     sees_start : bool, default False
         Whether y₀ is observed.
     rounding : float, default 0.0
-        Spacing of the values that the observer sees, in units of opinion: outputs are rounded to its multiples, half to
+        Spacing of the values that the observer sees, in units of opinion: answers are rounded to its multiples, half to
         even, unless they are all on a grid of that spacing already, as data that came rounded are. The loss is treated
-        as independent noise of variance rounding²/12 on each output, which is good while the noise of a step is wider
+        as independent noise of variance rounding²/12 on each answer, which is good while the noise of a step is wider
         than the spacing; the note of an estimate says where it is not.
     scale : (float, float), optional
         First and last point of the scale on which people answer, ``(1, 5)`` for five points. Neighbouring points are 1
@@ -185,7 +185,7 @@ class ResolvedObservation:
     agents : array of int, shape (k,)
         Positions of the observed agents.
     times : array of int, shape (T,)
-        Steps whose outputs depend on x₀: 1 or later, and 0 only where a hidden start is observed with rounding.
+        Steps whose answers depend on x₀: 1 or later, and 0 only where a hidden start is observed with rounding.
     free : array of int, shape (f,)
         Positions of the agents whose x₀ is to be estimated; that of the others is known from step 0.
     sees_start : bool
@@ -233,7 +233,7 @@ class ResolvedObservation:
 
     @property
     def noise_variance(self) -> float:
-        """The variance of the observation noise that rounding adds to every output."""
+        """The variance of the observation noise that rounding adds to every answer."""
         # Variance of a uniform error between −rounding/2 and rounding/2.
         return self.rounding**2 / 12
 
@@ -283,7 +283,7 @@ def _span(recorded: Positions) -> str:
 @read_only
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Observed outputs Y, with the agents and steps that they belong to.
+    """Observed answers Y, with the agents and steps that they belong to.
 
     Attributes
     ----------
@@ -292,7 +292,7 @@ class Outputs:
     values : array of shape (replicates, T, k)
         Outputs at the steps ``seen.times`` of the agents ``seen.agents``; NaN where one is missing.
     present : array of bool, shape (T, k)
-        Where outputs are not missing, common to all replicates.
+        Where answers are not missing, common to all replicates.
     known : array of shape (replicates, n)
         The x₀ that is known from step 0, and NaN for the agents ``seen.free`` to be estimated.
     replicates : array of int, shape (replicates,)
@@ -327,12 +327,12 @@ class Outputs:
 
     @property
     def complete(self) -> bool:
-        """Whether every output from step 1 to the last is observed exactly."""
+        """Whether every answer from step 1 to the last is observed exactly."""
         seen = self.seen
         return seen.everyone and seen.uninterrupted and seen.rounding == 0 and bool(self.present.all())
 
     def at(self, row: int) -> Array:
-        """Return the outputs of one step as doubles.
+        """Return the answers of one step as doubles.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
     Parameters
     ----------
     data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        A run with recorded states, or outputs in any form that `observations_of` takes. `Outputs` are returned as they
+        A run with recorded states, or answers in any form that `observations_of` takes. `Outputs` are returned as they
         are.
     model : Model or SDE
         The model of the run; the steps of an SDE are those of its grid.
@@ -435,8 +435,8 @@ def observed(data: Data, model: System, observation: Observation | None) -> tupl
 
 
 def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Outputs]:
-    """Return a system with these transitions and outputs of it, all of them 0, for what does not depend on outputs."""
-    # They must be possible, since exact equations are checked: with all opinions 0, outputs of 0 are.
+    """Return a system with these transitions and answers of it, all of them 0, for what does not depend on answers."""
+    # They must be possible, since exact equations are checked: with all opinions 0, answers of 0 are.
     zeros, model = np.zeros(system.n), system.model
     blank = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
     known = np.zeros((1, system.n))
@@ -497,7 +497,7 @@ def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positio
 
 
 def _part(states: Any, rows: Positions, columns: Positions) -> Any:
-    """Return states[:, rows, columns] as a view where that is possible: outputs can fill the memory, or exceed it."""
+    """Return states[:, rows, columns] as a view where that is possible: answers can fill the memory, or exceed it."""
     whole = isinstance(_stretch(columns, states.shape[2]), slice) and columns.size == states.shape[2]
     if isinstance(states, StoredArray) and whole and isinstance(_stretch(rows, states.shape[1]), slice) and rows.size:
         # Read step by step, when a step is asked for.
@@ -509,7 +509,7 @@ def _part(states: Any, rows: Positions, columns: Positions) -> Any:
 def answered(
     values: NDArray[Any], spacing: float, scale: tuple[float, float] | None, times: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return outputs, (R, T, k), as the observer sees them: as they are, rounded, or as points of a scale."""
+    """Return answers, (R, T, k), as the observer sees them: as they are, rounded, or as points of a scale."""
     if scale is None:
         return _rounded(values, spacing)
     low, high = scale
@@ -529,7 +529,7 @@ def answered(
 
 
 def _rounded(values: NDArray[Any], spacing: float) -> NDArray[Any]:
-    """Return the outputs on the grid that the observer sees, as they are if they came on one of its spacing."""
+    """Return the answers on the grid that the observer sees, as they are if they came on one of its spacing."""
     if not spacing or _is_on_grid(values, spacing, 0.0):
         return values
     finite = np.isfinite(values)
@@ -543,7 +543,7 @@ def _rounded(values: NDArray[Any], spacing: float) -> NDArray[Any]:
 
 
 def _is_on_grid(values: NDArray[Any], spacing: float, origin: float) -> bool:
-    """Return whether all outputs differ from the origin by multiples of the spacing, to the precision of their type."""
+    """Return whether all answers differ from the origin by multiples of the spacing, to the precision of their type."""
     digits = _GRID_DIGITS * np.finfo(values.dtype).eps
     for row in range(values.shape[1]):
         there = np.asarray(values[:, row], dtype=np.float64)
@@ -563,10 +563,10 @@ def _stretch(positions: Positions, size: int) -> slice | Positions:
 
 
 def _present(values: NDArray[Any], times: Positions) -> NDArray[np.bool_]:
-    """Return where outputs are there, without an array of that size when all of them are."""
+    """Return where answers are there, without an array of that size when all of them are."""
     shape = values.shape[1:]
     gaps: dict[int, NDArray[np.bool_]] = {}
-    # One step at a time: a mask of all outputs would need an eighth of their memory, and mostly be True everywhere.
+    # One step at a time: a mask of all answers would need an eighth of their memory, and mostly be True everywhere.
     for row in range(shape[0]):
         finite = np.isfinite(values[:, row])
         if finite.all():
@@ -645,7 +645,7 @@ def who_updated(data: Record, model: Model) -> NDArray[np.bool_]:
     Raises
     ------
     InvalidInputError
-        If an output is missing, or an update might leave an opinion as it is: with noise of some agent 0, or of a law
+        If an answer is missing, or an update might leave an opinion as it is: with noise of some agent 0, or of a law
         that takes separate values.
 
     See Also

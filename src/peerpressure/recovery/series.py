@@ -1,6 +1,6 @@
-"""Each agent's own series r_t = π_{t−1} x₀ + ε_t, whitened, with its residuals; given the outputs around it.
+"""Each agent's own series r_t = π_{t−1} x₀ + ε_t, whitened, with its residuals; given the answers around it.
 
-A step of an agent counts if the agent and all of its neighbours of the step before are observed. All other outputs are
+A step of an agent counts if the agent and all of its neighbours of the step before are observed. All other answers are
 given: from a hidden start the first step is, because it contains the x₀ of neighbours.
 """
 
@@ -37,7 +37,7 @@ def noise_std_by_step(model: Model, data: Outputs) -> Array:
 class Whitened:
     """Whitened series b = a x₀ + e with unit noise e: b (replicates, T, n), a and ``present`` (T, n).
 
-    ``std`` (T, n) is what an output's standard deviation was given x₀ and the output before.
+    ``std`` (T, n) is what an answer's standard deviation was given x₀ and the answer before.
     """
 
     times: NDArray[np.int64]
@@ -82,7 +82,7 @@ def _unlinked(
     present, new_b, new_a, std = present.copy(), b.copy(), a.copy(), std.copy()
     last = np.full(present.shape[1], -1)
     for row in range(times.size):
-        # A copy, as an output without a residual of its own still links the next one.
+        # A copy, as an answer without a residual of its own still links the next one.
         here = present[row].copy()
         link = np.where(last >= 0, phi ** (times[row] - times[last]).astype(np.float64), 0.0)
         fresh = innovation_std(link)
@@ -102,7 +102,7 @@ def recursive(series: Whitened, known: Array) -> tuple[Array, Array, Array]:
     # The estimates are kept as differences from a first one: a large x₀ with small noise would cancel all digits.
     given = ~np.isnan(known[0])
     shift = np.where(given, np.nan_to_num(known), _first_estimate(series))
-    # Infinite information: no output moves an opinion that is known.
+    # Infinite information: no answer moves an opinion that is known.
     information, total = np.where(given, np.inf, 0.0), np.zeros((replicates, n))
     out = np.full(series.values.shape, np.nan)
     for row, here in enumerate(series.present):
@@ -127,7 +127,7 @@ def _first_estimate(series: Whitened) -> Array:
 
 
 def given_others(system: System, data: Outputs, rows: NDArray[np.bool_] | None = None) -> Residuals:
-    """Return the residuals of the steps that count, and their log-likelihood given all other outputs.
+    """Return the residuals of the steps that count, and their log-likelihood given all other answers.
 
     ``rows`` (T, n) may select among these steps: those of a fit.
     """
@@ -145,7 +145,7 @@ def given_others(system: System, data: Outputs, rows: NDArray[np.bool_] | None =
 
 
 def conditional_tests(model: System, data: Outputs, rows: NDArray[np.bool_] | None = None) -> FitDiagnostics:
-    """Return tests of a model on the steps that count, given all other outputs; nothing is computed yet."""
+    """Return tests of a model on the steps that count, given all other answers; nothing is computed yet."""
     # A fit needs the series, and only tests of it the scores.
     from peerpressure.recovery._score_tests import score_tests
 

@@ -1,4 +1,4 @@
-"""Files of a scenario: observed outputs as runs of a system, and the room that results take in memory and on disk."""
+"""Files of a scenario: observed answers as runs of a system, and the room that results take in memory and on disk."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ObservedOutputs(NamedTuple):
 
 
 def read_outputs(path: str | Path, system: System, step: str | None = None, origin: object = None) -> ObservedOutputs:
-    r"""Return the outputs in a file as runs of the system, one for each topic; an SDE has real times.
+    r"""Return the answers in a file as runs of the system, one for each topic; an SDE has real times.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
         A file as ``Trajectory.from_csv`` reads it, which may have a column ``topic``; or a stored run: a file .nc or
         .npz, or the results folder of a run.
     system : Model or SDE
-        The system that is assumed to have produced the outputs.
+        The system that is assumed to have produced the answers.
     step, origin : optional
         As for ``Trajectory.from_dataframe``. All topics have the same origin.
 
     Returns
     -------
     ObservedOutputs
-        The outputs, as ``recover`` takes them, by topic.
+        The answers, as ``recover`` takes them, by topic.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables of outputs that were not simulated here: their columns, their times, and their agents."""
+"""Tables of answers that were not simulated here: their columns, their times, and their agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAYOUT = (
     "use columns time, agent, public; or time and one column for each agent; or agent and one column for each wave, "
     "called wave1, wave2 and so on"
 )
-KEYS = ("replicate", "topic", "time")  # columns that both layouts may have beside the outputs
+KEYS = ("replicate", "topic", "time")  # columns that both layouts may have beside the answers
 # Dates as numbers, such as 20240131, and Unix times are larger; so many steps take minutes.
 MOST_STEPS = 10_000_000
 STEP = (
@@ -35,7 +35,7 @@ STEP = (
 
 
 def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False) -> tuple[pandas.DataFrame, str]:
-    """Return the outputs in a file as ``Trajectory.from_dataframe`` takes them, and how the file was read.
+    """Return the answers in a file as ``Trajectory.from_dataframe`` takes them, and how the file was read.
 
     The index of the frame has the lines. Without a model, every column that has no other role is an agent's, unless
     there is a column of agents. Waves are numbered, unless ``calendar`` keeps their headings as times.
@@ -66,7 +66,7 @@ def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False)
 
 
 def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
-    """Return the role of each column in use: keys, agent and public, or the outputs of an agent."""
+    """Return the role of each column in use: keys, agent and public, or the answers of an agent."""
     heading = table.heading or ()
     places = table.places(KEYS, letters=True)
     # A topic may have the name of an agent.
@@ -143,7 +143,7 @@ def with_roles(frame: pandas.DataFrame, model: Model | None, *, calendar: bool =
         return waves.rows(chosen.set_axis(list(roles.values()), axis="columns"), calendar=calendar)
     index = [k for k, name in enumerate(frame.columns) if _is_index(str(name), map(cell_text, frame.iloc[:, k]))]
     frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k not in index]] if index else frame
-    # A column that has the name of an agent holds its outputs.
+    # A column that has the name of an agent holds its answers.
     names = ["" if composed(str(name)) in labels else str(name) for name in frame.columns]
     try:
         places = places_in(names, (*KEYS, "agent", "public"), letters=True)
@@ -174,7 +174,7 @@ def waves_of(frame: pandas.DataFrame, model: Model | None) -> Waves | None:
 
 
 def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -> tuple[pandas.DataFrame, str | None]:
-    """Return the outputs with steps in place of calendar times, and how these were converted.
+    """Return the answers with steps in place of calendar times, and how these were converted.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -
 
 
 def multiples(frame: pandas.DataFrame, step: float) -> pandas.DataFrame:
-    """Return the outputs with the number of the step in place of a real time."""
+    """Return the answers with the number of the step in place of a real time."""
     import pandas
 
     # Text that is no number becomes nan, and the negated comparison below reports it like any other time.
@@ -231,7 +231,7 @@ def multiples(frame: pandas.DataFrame, step: float) -> pandas.DataFrame:
 
 
 def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
-    """Return the outputs of each topic, in the order of first appearance; all by the name "" if there are none."""
+    """Return the answers of each topic, in the order of first appearance; all by the name "" if there are none."""
     if "topic" not in frame.columns:
         return {"": frame}
     missing = frame["topic"].isna() | (frame["topic"].astype(str).str.strip() == "")
@@ -246,7 +246,7 @@ _WIDE = "peerpressure rows of a wide table"
 
 
 def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Return one row for each output, with columns replicate, time, agent and public."""
+    """Return one row for each answer, with columns replicate, time, agent and public."""
     columns = set(frame.columns)
     if "time" not in columns or frame.empty:
         rule = "answers must come with a column 'time' and at least one row"
@@ -278,10 +278,10 @@ def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
     _check_rows(rows, whole["time"] > MOST_STEPS, f"time must be at most {MOST_STEPS:,} steps", "time", STEP)
     times, t = np.unique(whole["time"].astype(np.int64), return_inverse=True)
     agents, a = np.unique(agent, return_inverse=True)
-    # One number per output makes duplicates a matter of counting.
+    # One number per answer makes duplicates a matter of counting.
     place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
     _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one answer at a time")
-    # Combinations without a row are missing outputs, NaN.
+    # Combinations without a row are missing answers, NaN.
     states = np.full(shape, np.nan)
     states.flat[place] = public
     final = np.full((replicates.size, model.n), np.nan)
@@ -294,7 +294,7 @@ def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = F
     import pandas
 
     given = rows[name]
-    # Text becomes NaN, which ``absent`` distinguishes from outputs that are missing.
+    # Text becomes NaN, which ``absent`` distinguishes from answers that are missing.
     values = pandas.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     absent = given.isna().to_numpy()
     text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))

@@ -157,7 +157,7 @@ class Trajectory:
     model : Model
         The model that was run.
     seed : int
-        The seed of its noise; −1 for outputs that were not simulated here.
+        The seed of its noise; −1 for answers that were not simulated here.
     replicates : array of int, shape (replicates,)
         The numbers of the replicates.
     times : array of shape (times,)
@@ -578,7 +578,7 @@ class Trajectory:
     def from_dataframe(
         cls, frame: pandas.DataFrame, model: Model, step: str | None = None, origin: object = None
     ) -> Trajectory:
-        """Return outputs that were not simulated here as a run of the model, with seed −1.
+        """Return answers that were not simulated here as a run of the model, with seed −1.
 
         Parameters
         ----------
@@ -586,10 +586,10 @@ class Trajectory:
             Tidy rows with columns ``time``, ``agent`` and ``public``, one column for each agent beside ``time``, or one
             for each wave (wave1, wave2, …, or dates) beside ``agent``; ``replicate`` is optional. Other usual names,
             such as ``date``, ``name`` and ``opinion``, are
-            accepted if there is no doubt. Missing outputs become NaN. Agents are found by their labels or, where
+            accepted if there is no doubt. Missing answers become NaN. Agents are found by their labels or, where
             that is unambiguous, by the texts of these. For a model with topics there is a column ``topic``.
         model : Model
-            The model that is taken to have made the outputs.
+            The model that is taken to have made the answers.
         step : str, optional
             Length of a step, such as "1 day" or "15 min", if times are dates or Unix times; "wave" numbers the times
             1, 2, 3 in their order. By default times count steps, and columns that are waves are numbered.
@@ -604,7 +604,7 @@ class Trajectory:
         Raises
         ------
         InvalidInputError
-            If columns are missing, rows have unknown agents, other things than numbers, or an output twice, times lie
+            If columns are missing, rows have unknown agents, other things than numbers, or an answer twice, times lie
             between two steps, or there are several topics although the model has none.
 
         Examples
@@ -628,7 +628,7 @@ class Trajectory:
 
     @classmethod
     def from_csv(cls, path: str | Path, model: Model, step: str | None = None, origin: object = None) -> Trajectory:
-        """Return the outputs in a table, laid out as ``from_dataframe`` takes them; errors name its lines.
+        """Return the answers in a table, laid out as ``from_dataframe`` takes them; errors name its lines.
 
         Separator, decimal sign and names of columns may differ, as long as their meaning is clear; the table may be
         compressed with gzip, or be a Parquet file.
@@ -638,7 +638,7 @@ class Trajectory:
         path : str or Path
             The table: text with a separator, compressed or not, or a Parquet file.
         model : Model
-            The model whose agents the outputs belong to.
+            The model whose agents the answers belong to.
         step : str, optional
             Length of a step where times are dates or Unix times, such as "1 day"; by default times count steps.
         origin : date or str, optional
@@ -647,7 +647,7 @@ class Trajectory:
         Returns
         -------
         Trajectory
-            The outputs with seed −1; gaps are NaN.
+            The answers with seed −1; gaps are NaN.
 
         Raises
         ------
