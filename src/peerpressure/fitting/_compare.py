@@ -64,7 +64,7 @@ def compare(
         Names among "none", "constant", "linear" and "power", each also with "+adaptation", "degroot", "walk",
         "own-return" and "common-return", and those of them without neighbours with "+trend" or "+period"; and models of
         your own. Their network, stubbornness, pressure and adaptation are used as they are; hidden opinions and the
-        size of the noise are fitted. By default all names that the record can tell apart; models that are passed as a
+        size of the noise are fitted. By default all names that the data can distinguish; models that are passed as a
         mapping are compared with these as well.
     start : {"hidden", "public"}, default "hidden"
         Whether the first row answers to a start that was not observed, or is itself the public start y₀ of the model.
@@ -97,7 +97,7 @@ def compare(
 
     See Also
     --------
-    fitting.response : Whether people respond to what they see, from records of a few rows, in one group or in many.
+    fitting.response : Whether people respond to what they see, from a few rows of answers, in one group or in many.
     recover : Estimate hidden opinions with a model that is known.
     infer_network : Estimate the network itself.
 
@@ -149,7 +149,7 @@ def _check_start(start: object) -> None:
 def _check_rows(panel: Panel) -> None:
     """Raise if there are too few rows to tell courses of pressure apart, and another question can be answered."""
     if panel.length < FEW_ROWS:
-        rule = f"records of {FEW_ROWS} rows or fewer tell whether people respond, not how pressure changes"
+        rule = f"{FEW_ROWS} rows of answers or fewer tell whether people respond, not how pressure changes"
         remedy = (
             "had people seen each other's answers before the first row? set first = 'before' if they had not, or "
             "'after' (peerpressure response --first, fitting.response in Python), or name the rivals to compare"
@@ -231,7 +231,7 @@ def _panel_of(
     step: str | None = None,
     origin: object = None,
 ) -> tuple[Panel, tuple[str, ...]]:
-    """Return the record of data on a network, and remarks on how it was read."""
+    """Return data on a network as a panel, and remarks on how they were read."""
     graph, read = network, None
     if graph is None:
         # Data that name their agents are read once.

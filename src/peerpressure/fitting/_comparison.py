@@ -46,13 +46,13 @@ class Comparison:
     Attributes
     ----------
     panel : Panel
-        The record.
+        The data.
     fits : mapping of str to fitted rivals
         Each rival by name.
     has_network : bool
         Whether a network was given.
     notes : tuple of str
-        What a reader must know of how the record was read, and of rivals that were left out.
+        What a reader must know of how the data were read, and of rivals that were left out.
 
     See Also
     --------
@@ -129,7 +129,7 @@ class Comparison:
 
     @cached_property
     def p_value(self) -> float | None:
-        """The p-value of the best model's fit, tiny if another one made the record; None if it cannot be tested."""
+        """The p-value of the best model's fit, tiny if it does not fit the data; None if it cannot be tested."""
         p_values = None if self.diagnostics is None else self.diagnostics.p_value
         return None if p_values is None else float(p_values[0])
 
@@ -138,9 +138,9 @@ class Comparison:
         """Averages over models by weight, with 95 % intervals: parameter, value, low and high.
 
         They are the pressure at the first and the last row that is explained and its mean, the rate of adaptation, the
-        standard deviation of the noise, and that of errors of measurement where these are unknown and can be told from
-        it. Models without neighbours have a pressure of 0, and walks and DeGroot's model a rate of 1. Parameters of one
-        model, such as an exponent, are in ``fits[name].parameters``.
+        standard deviation of the noise, and that of measurement errors if these are unknown and can be distinguished
+        from noise. Models without neighbours have a pressure of 0, and walks and DeGroot's model a rate of 1.
+        Parameters of one model, such as an exponent, are in ``fits[name].parameters``.
         """
         import pandas as pd
 
@@ -228,12 +228,12 @@ class Comparison:
 
     @cached_property
     def placebo(self) -> Placebo | None:
-        """The effect of neighbours' last answers beside that of people dealt to their places; None without ties."""
+        """The effect of neighbours' last answers, and that of people shuffled over their places; None without ties."""
         return placebo(self.panel) if self.has_network and self.panel.slope.any() else None
 
     @property
     def p_value_placebo(self) -> float | None:
-        """How rarely people who were dealt to the places of neighbours tell as much as these; None without ties."""
+        """Share of shuffles in which other people explain as much as the neighbours; None without ties."""
         return None if self.placebo is None else self.placebo.p_value
 
     @cached_property
@@ -295,7 +295,7 @@ class Comparison:
 
     @property
     def caveat(self) -> str:
-        """What no such record can tell apart; empty where nothing is said of influence."""
+        """What such data cannot distinguish; empty where nothing is said of influence."""
         return COMMON_CAUSES if self.verdict == "responds" else ""
 
     def __str__(self) -> str:

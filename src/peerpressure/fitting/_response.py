@@ -149,7 +149,7 @@ class Response:
 
     @property
     def smallest(self) -> float:
-        """The smallest weight that would have been found in four of five such records."""
+        """The smallest weight that would have been found in four of five such data sets."""
         return FOUND * self.weight.std
 
     @property

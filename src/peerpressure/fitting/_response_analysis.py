@@ -82,7 +82,7 @@ def response(
 
     See Also
     --------
-    compare : Compare models of longer records.
+    compare : Compare models of more rows of answers.
 
     References
     ----------
