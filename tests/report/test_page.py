@@ -18,7 +18,8 @@ from peerpressure.report.pictures import MOST_VECTOR_BYTES, image
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._page import REFERENCES, SECTIONS, TABLES, VERDICTS, Provenance, page
 
-MADE = Provenance("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
+SETTINGS = {"failure": "agents = 100, steps = 1,000"}
+MADE = Provenance("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")], SETTINGS)
 DOT = Image("data:image/png;base64,AAAA", 10, 10)
 SOURCES = Path(peerpressure.report.__file__).parent / "templates"
 
@@ -132,6 +133,11 @@ def test_the_policy_forbids_everything_but_what_the_page_holds(text: str) -> Non
     # Fonts are in the page itself.
     assert text.count("url(") == text.count('url("data:font/woff2;base64,') == 3
     assert "@import" not in text
+
+
+def test_the_settings_of_a_figure_stand_below_it(text: str) -> None:
+    figure = text[text.index('<figure id="figure-failure">') :]
+    assert "Settings: agents = 100, steps = 1,000." in figure[: figure.index("</figure>")]
 
 
 def test_how_it_was_made_is_told(text: str) -> None:

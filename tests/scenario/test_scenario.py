@@ -150,6 +150,11 @@ def test_the_optimal_schedule_knows_the_model_and_the_run(text: str) -> None:
     )
 
 
+def test_a_model_is_built_once() -> None:
+    scenario = parse_scenario(PLAIN)
+    assert scenario.model() is scenario.model() is scenario.system()
+
+
 @pytest.mark.parametrize("value", [0.05, 2])
 def test_a_number_as_pressure_is_constant_pressure(value: float) -> None:
     scenario = parse_scenario(f"pressure = {value}\n{PLAIN}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.resources import files
 from types import MappingProxyType
@@ -284,6 +284,7 @@ class Provenance:
     seed: int
     command: str
     facts: Sequence[tuple[str, str]]
+    settings: Mapping[str, str] = field(default_factory=dict)  # of figures, by their names
 
 
 class TableEntry(NamedTuple):
@@ -313,6 +314,7 @@ def page(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], made
             ambiguous=[row for row in audit if row["verdict"] == "ambiguous"],
             corrected=[row for row in audit if row["verdict"] == "corrected"],
             made=made,
+            settings_of=lambda name: made.settings.get(name, ""),
             setup={**SETUP, "sweep_replications": int(tables["sweep_cells"]["replications"].iloc[0])},
             apart=CUTOFF,
             printed_replications=printed.SWEEP_REPLICATIONS,

@@ -17,11 +17,14 @@ from peerpressure.reproduction import printed
 from peerpressure.reproduction._beyond import (
     OBSERVED_AGENTS,
     OBSERVER_STEPS,
+    REPLICATIONS,
+    SCHEDULE_STEPS,
     beyond,
     observation_error,
 )
 from peerpressure.reproduction._convergence import (
     NOISE_STEPS,
+    REPLICATIONS as NOISE_REPLICATIONS,
     approach,
     biased_consensus,
     contraction_products,
@@ -29,6 +32,7 @@ from peerpressure.reproduction._convergence import (
     noise_levels,
     tuning,
 )
+from peerpressure.reproduction._experiments import MOST_APPROACH_STEPS, MOST_EXACT_STEPS, MOST_NOISE_STEPS
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import SweepComparison, size_effect, sweep_ba
 from peerpressure.reproduction.design import AGENTS, NOISE, scale_free_model
@@ -39,6 +43,7 @@ from peerpressure.schedules import Schedule
 from peerpressure.support.parameters import Parameter
 
 Tables: TypeAlias = dict[str, pd.DataFrame]
+LONGEST: Final = 10_000_000
 SHORT: Final = 5_000  # steps of a single experiment that takes any number
 
 # Everything that can be set, with its legal range; which of them an experiment takes is in its signature.
@@ -47,7 +52,7 @@ PARAMETERS: Final = {
     for one in (
         Parameter("agents", "whole", "agents", "number of agents", at_least=3),
         Parameter("noise", "real", "noise", "standard deviation σ₀ of the noise", above=0),
-        Parameter("steps", "whole", "steps", "length of the runs", at_least=100, at_most=10_000_000),
+        Parameter("steps", "whole", "steps", "length of the runs", at_least=100, at_most=LONGEST),
         Parameter("replications", "whole", "replications", "number of runs", at_least=2, at_most=100_000),
         Parameter("graph", "text", "graph", "a graph as in peerpressure diagnose --network"),
         Parameter("pressure", "text", "pressure", "peer pressure as in peerpressure diagnose --pressure"),
@@ -186,10 +191,35 @@ def settable(figure: str) -> list[str]:
     """Return the parameters that the experiment of a figure takes.
 
     >>> settable("failure")
-    ['agents', 'noise', 'steps']
+    ['agents', 'noise', 'steps', 'graph', 'pressure']
     """
     _check_figure(figure)
     return [name for name in inspect.signature(EXPERIMENTS[figure]).parameters if name != "seed"]
+
+
+# Where the report departs from what a single experiment takes by default: the most steps, and other replications.
+_REPORTED: Final[Mapping[Callable[..., Tables], Mapping[str, int]]] = {
+    _convergence: {"steps": LONGEST},
+    _contraction: {"steps": MOST_EXACT_STEPS},
+    _approach: {"steps": MOST_APPROACH_STEPS},
+    _tuning: {"steps": MOST_EXACT_STEPS},
+    _noise: {"steps": MOST_NOISE_STEPS, "replications": NOISE_REPLICATIONS},
+    _observers: {"steps": SCHEDULE_STEPS[-1], "replications": REPLICATIONS},
+}
+
+
+def reported(figure: str, steps: int, replications: int) -> dict[str, Any]:
+    """Return the settings with which a report of these steps and replications makes a figure.
+
+    >>> reported("approach", 100_000, 20)
+    {'agents': 100, 'noise': 0.25, 'steps': 5000}
+    """
+    experiment = EXPERIMENTS[figure]
+    settings = {name: one.default for name, one in inspect.signature(experiment).parameters.items()}
+    settings |= {"replications": replications} if experiment is _sweep else {}
+    settings |= _REPORTED.get(experiment, {})
+    settings |= {"steps": min(steps, settings["steps"])} if "steps" in _REPORTED.get(experiment, {}) else {}
+    return {name: value for name, value in settings.items() if name in PARAMETERS and value is not None}
 
 
 def parse_settings(figure: str, text: str) -> dict[str, Any]:

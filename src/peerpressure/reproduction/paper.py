@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from peerpressure.plotting import FIGURES
 from peerpressure.report.latex import escaped, to_latex
@@ -17,7 +17,7 @@ from peerpressure.reproduction import printed
 from peerpressure.reproduction._drawing import KINDS, draw_all, draw_one
 from peerpressure.reproduction._experiments import SEEDS, paper_tables
 from peerpressure.reproduction._page import REFERENCES, TABLES, Provenance, about, columns_of, page
-from peerpressure.reproduction._single import parse_settings, single
+from peerpressure.reproduction._single import EXPERIMENTS, parse_settings, reported, single
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -200,4 +200,9 @@ def _provenance(request: Request) -> Provenance:
         ("Python", platform.python_version()),
         ("libraries", libraries),
     )
-    return Provenance(__version__, request.seed, request.command, facts)
+    settings = {name: _words(reported(name, request.steps, request.replications)) for name in EXPERIMENTS}
+    return Provenance(__version__, request.seed, request.command, facts, settings)
+
+
+def _words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value:,}" for name, value in settings.items())

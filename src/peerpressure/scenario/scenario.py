@@ -459,6 +459,12 @@ class Scenario(Section):
         Model
             Network, agents, pressure, noise and adaptation of the file.
         """
+        return self.built_model
+
+    # Cached: the checks of a file build it, and so does what is done with the file.
+    @cached_property
+    def built_model(self) -> Model:
+        """The model, built once."""
         return self._model(self.schedule)
 
     def _model(self, pressure: Schedule) -> Model:
