@@ -34,7 +34,6 @@ from peerpressure.recovery.digits import AS_ANSWERS, HARMLESS, grid_note, spacin
 from peerpressure.recovery.estimate import estimate_from
 from peerpressure.recovery.innovations import ObservedSteps, observed_steps
 from peerpressure.recovery.observation import Observation, Outputs, outputs_of
-from peerpressure.recovery.series import conditional_tests
 from peerpressure.schedules import Constant
 from peerpressure.support.parameters import checked_level
 from peerpressure.support.progress import ShouldStop, cancellable
@@ -352,10 +351,7 @@ def _gathered(
     rank = int(identified.sum())
     parameters = {}
     for name in what.names:
-        p = _stacked([each and each.parameters[name] for each in fits])
-        # One number for all, unless agents or pieces have their own.
-        many = what.is_vector(name)
-        parameters[name] = p if many else UnknownParameter(*(part[:, 0] for part in vars(p).values()))
+        parameters[name] = _stacked([each and each.parameters[name] for each in fits], many=what.is_vector(name))
     heights = np.array([np.nan if each is None else each.log_likelihood for each in fits])
     remark = _grid_remark(what, data, parameters)
     if remark is not None:
@@ -364,8 +360,7 @@ def _gathered(
     together = f"found together with {', '.join(what.names)}" if what.names else ""
     note = "; ".join(filter(None, (together, *notes)))
     estimate = estimate_from(model, data, "likelihood", value, covariance, identified=identified, rank=rank, note=note)
-    facts = (level, reasons, what.pieces, notes, data, rows, conditional_tests)
-    return LikelihoodFit(estimate, parameters, hidden, heights, *facts)
+    return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces, notes, data, rows)
 
 
 class _Remark(NamedTuple):
@@ -394,9 +389,10 @@ def _grid_remark(what: Unknowns, data: Outputs, parameters: Mapping[str, Unknown
     return _Remark(grid_note(spacing, f"and are taken as exact, {effect}", AS_ANSWERS), spoilt)
 
 
-def _stacked(parameters: Sequence[UnknownParameter | None]) -> UnknownParameter:
-    """Return the intervals of all replicates, NaN for those that failed."""
+def _stacked(parameters: Sequence[UnknownParameter | None], *, many: bool = True) -> UnknownParameter:
+    """Return the intervals of all replicates, NaN for those that failed; one number each unless ``many``."""
     shape = next(each.value for each in parameters if each is not None).shape
     nothing = np.full(shape, np.nan)
     empty = UnknownParameter(nothing, nothing, nothing, nothing, np.zeros(shape, dtype=bool))
-    return UnknownParameter(*map(np.array, zip(*(vars(each or empty).values() for each in parameters), strict=True)))
+    columns = zip(*(vars(each or empty).values() for each in parameters), strict=True)
+    return UnknownParameter(*(np.array(each) if many else np.array(each)[:, 0] for each in columns))

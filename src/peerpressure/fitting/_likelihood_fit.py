@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
@@ -14,6 +14,7 @@ from peerpressure.fitting._parameters import PARAMETERS, UnknownParameter, with_
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.recovery.estimate import Estimate
+from peerpressure.recovery.series import conditional_tests
 from peerpressure.support.immutable import read_only
 from peerpressure.support.text import html_table
 
@@ -55,8 +56,6 @@ class LikelihoodFit:
         The answers that the likelihood scores: those of an agent who is observed together with all of its neighbours of
         the step before. All others are given. None if all answers are scored, seen through rounding or measurement
         noise.
-    tests : callable or None
-        Function that tests a model on these rows.
 
     See Also
     --------
@@ -87,7 +86,6 @@ class LikelihoodFit:
     notes: tuple[str, ...] = ()
     data: Outputs | None = None
     rows: NDArray[np.bool_] | None = None
-    tests: Callable[[Model, Outputs, NDArray[np.bool_]], FitDiagnostics] | None = None
 
     @property
     def number_of_parameters(self) -> int:
@@ -219,12 +217,12 @@ class LikelihoodFit:
         Its log-likelihood is comparable with that of the fit: the same answers at the estimates, which differ a little
         from the maximum of the likelihood. None for answers with rounding or measurement noise.
         """
-        if self.tests is None or self.data is None or self.rows is None:
+        if self.data is None or self.rows is None:
             return None
         first = replace(
             self.data, values=self.data.values[:1], known=self.data.known[:1], replicates=self.data.replicates[:1]
         )
-        return replace(self.tests(self.model, first, self.rows), estimated=tuple(self.parameters))
+        return replace(conditional_tests(self.model, first, self.rows), estimated=tuple(self.parameters))
 
     def summary(self) -> str:
         """Return the parameters with their intervals, the likelihood, and what a reader must know, line by line.

@@ -296,6 +296,11 @@ class Likelihood(NamedTuple):
     parameters: int
     outputs: int
 
+    @classmethod
+    def gaussian(cls, squares: Array, log_variances: float, parameters: int, outputs: int) -> Likelihood:
+        """Return that of outputs with these sums of squared residuals, (replicates,), and of log variances."""
+        return cls(-0.5 * (outputs * np.log(2 * np.pi) + log_variances + squares), parameters, outputs)
+
 
 @final
 @read_only

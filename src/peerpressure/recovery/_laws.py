@@ -16,7 +16,7 @@ from peerpressure.model.step import Array
 from peerpressure.noise import Noise, Rademacher, StudentT, Uniform
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery.estimate import Estimate, estimate_from
-from peerpressure.recovery.innovations import observed_steps, own_series
+from peerpressure.recovery.innovations import observed_steps
 from peerpressure.recovery.observation import Outputs
 from peerpressure.support.progress import check_cancelled
 
@@ -284,14 +284,14 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
         rule = "the likelihood of noise that is not Gaussian needs fresh noise at every step"
         remedy = "use the method kalman or innovations, the best linear ones"
         raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy), argument="method")
-    seen, free = observed_steps(model, data), data.seen.free
+    steps, free = observed_steps(model, data), data.seen.free
     # 1 where nothing is observed, only to avoid 0/0; these entries have weight 0.
-    present, share = seen.present[:, free], np.where(seen.present, seen.share, 1.0)[:, free]
-    xi = own_series(model, seen)[:, :, free] / share
+    present, share = steps.present[:, free], np.where(steps.present, steps.share, 1.0)[:, free]
+    xi = steps.series[:, :, free] / share
     identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
     # An agent without noise has the same ξ at every step, so any average is exact; σ = 1 only sets equal weights.
-    sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0) / share
+    sigma = model.noise.scale(steps.times)[:, None] * np.where(std > 0, std, 1.0) / share
     value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
     if identified.any():
         chosen = xi[:, :, identified], sigma[:, identified], present[:, identified]

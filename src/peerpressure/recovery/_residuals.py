@@ -104,8 +104,7 @@ def series_residuals(model: Model, data: Outputs) -> Residuals | None:
         squares, logs = squares + more, logs + log_first
         parameters = min(parameters, int(np.isnan(values[0]).sum()))
     count = data.seen.last * model.n
-    height = -0.5 * (count * np.log(2 * np.pi) + logs + squares)
-    return Residuals(series.times, everyone, values, Likelihood(height, parameters, count))
+    return Residuals(series.times, everyone, values, Likelihood.gaussian(squares, logs, parameters, count))
 
 
 def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
@@ -131,9 +130,8 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
     for sigma, own, seen in zip(deviations, share[:-1], open_steps(model, data), strict=True):
         # From a hidden start, y₀ is x₀.
         step = replace(seen, before=x) if seen.t == 1 and from_hidden else seen
-        gain, scale = step.update.gain[:, None], step.update.coupling_scale[:, None]
-        noise = (step.public - scale * step.around()) / gain - step.adopted - own[:, None] * x
-        height += (law.log_density(noise / sigma[:, None]) - np.log(gain * sigma[:, None])).sum(axis=0)
+        noise = step.own_series - own[:, None] * x
+        height += (law.log_density(noise / sigma[:, None]) - np.log((step.update.gain * sigma)[:, None])).sum(axis=0)
     return replace(result, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
 
 
@@ -447,8 +445,7 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
     result = Residuals(data.seen.times, np.arange(n), out)
     if revealed or used < outputs or information.n > n:
         return result
-    height = -0.5 * (used * np.log(2 * np.pi) + logs + squares)
-    return replace(result, likelihood=Likelihood(height, used - predicted, used))
+    return replace(result, likelihood=Likelihood.gaussian(squares, logs, used - predicted, used))
 
 
 def _standardised(followed: list[FilteredRows], n: int, replicates: int) -> Iterator[tuple[FilteredRows, Array]]:
@@ -546,8 +543,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     logs += 2 * (data.seen.last - 1) * model.n * float(np.log(innovation_std(phi)))
     if data.seen.rounding:
         logs += count * float(np.log(data.seen.noise_variance))
-    height = -0.5 * (count * np.log(2 * np.pi) + logs + squares)
-    return Likelihood(height, solved.rank, count)
+    return Likelihood.gaussian(squares, logs, solved.rank, count)
 
 
 # The tests of a fit.

@@ -43,7 +43,7 @@ from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.recovery import limits
 from peerpressure.recovery._misses import Kind, Score, ScoreTests
-from peerpressure.recovery.innovations import ObservedSteps, lagged_outputs, observed_steps, own_series
+from peerpressure.recovery.innovations import ObservedSteps, lagged_outputs, observed_steps
 from peerpressure.recovery.least_squares import innovation_std
 from peerpressure.recovery.limits import SCORED_NUMBERS
 from peerpressure.recovery.observation import Outputs
@@ -249,7 +249,7 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
         return np.ascontiguousarray(np.broadcast_to(values, (count, *used.shape)).reshape(-1, model.n))
 
     known = np.nan_to_num(data.known)[:, None]
-    series = (own_series(model, steps) - steps.share * known) / sigma
+    series = (steps.series - steps.share * known) / sigma
     share = whitened(steps.share / sigma, steps.share / sigma) * used
     share = share / np.sqrt(np.maximum(np.square(share).sum(axis=0), np.finfo(float).tiny))
     share = np.where(np.isnan(data.known)[:, None], share, 0.0)

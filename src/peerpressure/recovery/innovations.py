@@ -106,10 +106,10 @@ def invert(model: Model, data: Outputs) -> Inverted:
             _check_kept(model, step, precision)
         if step.t not in rows:
             continue
-        row, update = rows[step.t], step.update
-        series = _quotient(step.public - update.coupling_scale[:, None] * step.around(), update.gain) - step.adopted
+        row = rows[step.t]
+        series = step.own_series
         # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
-        error = precision * (1 + float(np.abs(step.public).max())) / _least_gain(update)
+        error = precision * (1 + float(np.abs(step.public).max())) / _least_gain(step.update)
         share = weights.share[row][:, None]
         if following is None:
             following = series
@@ -142,11 +142,18 @@ class OpenStep:
     public: Array
     adopted: Array
 
+    @cached_property
     def around(self) -> Array:
-        """Return A_t y_{t−1}, NaN where the answer of a neighbour is unknown."""
+        """A_t y_{t−1}, NaN where the answer of a neighbour is unknown."""
         # A sparse matrix times a vector is faster than times a matrix of one column.
         one = self.before[:, 0] if self.before.shape[1] == 1 else self.before
         return product(self.update.adjacency, np.ascontiguousarray(one)).reshape(self.before.shape)
+
+    @property
+    def own_series(self) -> Array:
+        """r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t, NaN where it is unknown; of no meaning where the gain is 0."""
+        own = self.public - self.update.coupling_scale[:, None] * self.around
+        return _quotient(own, self.update.gain) - self.adopted
 
     def after(self) -> Array:
         """Return k_t; who adopts nothing adopts nothing of what is unknown."""
@@ -277,14 +284,14 @@ def support(noise: Noise) -> tuple[float, float]:
 class ObservedSteps:
     """Pairs of answers in which an agent and all its neighbours of the step before are observed.
 
-    ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``adopted`` k_{t−1}, all 0 where
-    ``present`` (T, n) is False; ``degrees`` and ``share`` (T, n) are the sums of A_t, and π_{t−1}.
+    ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``series`` the agent's own r_t, all
+    0 where ``present`` (T, n) is False; ``degrees`` and ``share`` (T, n) are the sums of A_t, and π_{t−1}.
     """
 
     times: NDArray[np.int64]
     public: Array
     around: Array
-    adopted: Array
+    series: Array
     degrees: Array
     share: Array
     present: NDArray[np.bool_]
@@ -302,35 +309,23 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
     steps = [step for step in open_steps(model, data) if {step.t, step.t - 1} <= observed]
     times = np.array([step.t for step in steps], dtype=np.int64)
     shape, replicates = (times.size, model.n), len(data.known)
-    public, around, adopted = (
+    public, around, series = (
         np.array(parts).reshape(*shape, replicates)
         for parts in (
             [step.public for step in steps],
-            [step.around() for step in steps],
-            [step.adopted for step in steps],
+            [step.around for step in steps],
+            [step.own_series for step in steps],
         )
     )
     gains = np.array([step.update.gain for step in steps]).reshape(shape)
     share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
     # A product with a sparse matrix is NaN exactly where a neighbour is; with a dense one, 0 · NaN would spread to all.
-    present = np.isfinite((public + around + adopted)[:, :, 0]) & (gains * share >= NEGLIGIBLE)
+    present = np.isfinite(series[:, :, 0]) & (gains * share >= NEGLIGIBLE)
     # Zeros instead of NaN from here on, since sums with weight 0 follow.
     hidden = ~present[:, :, None]
-    y, a, k = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, adopted))
+    y, a, r = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, series))
     degrees = np.array([model.degrees_at(step.t) for step in steps]).reshape(shape)
-    return ObservedSteps(times, y, a, k, degrees, share, present)
-
-
-def own_series(model: Model, seen: ObservedSteps) -> Array:
-    """Return r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t, (replicates, T, n), 0 where it cannot be known."""
-    out = np.zeros_like(seen.public)
-    for row, t in enumerate(seen.times):
-        update = model.update(int(t))
-        own = seen.public[:, row] - update.coupling_scale * seen.around[:, row]
-        # Not present are, among others, steps in which an agent keeps its public opinion, with a gain of 0.
-        preferred = np.divide(own, update.gain, out=np.zeros_like(own), where=seen.present[row])
-        out[:, row] = np.where(seen.present[row], preferred - seen.adopted[:, row], 0.0)
-    return out
+    return ObservedSteps(times, y, a, r, degrees, share, present)
 
 
 def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Array:

@@ -17,7 +17,7 @@ from peerpressure.model.statespace import System, discrete_model
 from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
-from peerpressure.recovery.innovations import observed_steps, own_series
+from peerpressure.recovery.innovations import observed_steps
 from peerpressure.recovery.least_squares import innovation_std
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.recovery.observation import Outputs
@@ -49,20 +49,19 @@ class Whitened:
 
 def whitened(model: Model, data: Outputs) -> Whitened:
     """Return the agents' own series with the correlation in time removed; gaps are bridged by φ to their length."""
-    seen, phi, n = observed_steps(model, data), model.noise.autocorrelation, model.n
-    r = own_series(model, seen)
-    sigma = model.noise.scale(seen.times)[:, None] * model.noise.deviations(n)
-    gains = np.array([model.update(int(t)).gain for t in seen.times]).reshape(sigma.shape)
-    lost = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
+    steps, phi = observed_steps(model, data), model.noise.autocorrelation
+    sigma = model.noise.scale(steps.times)[:, None] * model.noise.deviations(model.n)
+    gains = np.array([model.update(int(t)).gain for t in steps.times]).reshape(sigma.shape)
+    lost = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(steps.public).max(initial=0.0))
     lost = np.divide(lost, gains, out=np.full(gains.shape, np.inf), where=gains > 0)
-    present = seen.present & (sigma > 0) & (lost <= _LOST * sigma)
+    present = steps.present & (sigma > 0) & (lost <= _LOST * sigma)
     sigma = np.where(present, sigma, 1.0)
-    b, a = r / sigma, np.where(present, seen.share, 0.0) / sigma
+    b, a = steps.series / sigma, np.where(present, steps.share, 0.0) / sigma
     std = gains * sigma
     if phi:
         gaussian = isinstance(model.noise, Gaussian)
-        present, b, a, std = _unlinked(seen.times, phi, present, b, a, std, across_gaps=gaussian)
-    return Whitened(seen.times, b, a, present, std)
+        present, b, a, std = _unlinked(steps.times, phi, present, b, a, std, across_gaps=gaussian)
+    return Whitened(steps.times, b, a, present, std)
 
 
 def _unlinked(
@@ -139,9 +138,9 @@ def given_others(system: System, data: Outputs, rows: NDArray[np.bool_] | None =
     there = series.present
     squares = np.nansum(np.square(values), axis=(1, 2))
     logs = 2 * float(np.log(series.std[there]).sum())
-    height = -0.5 * (int(there.sum()) * np.log(2 * np.pi) + logs + squares)
     free = int((np.isfinite(information) & (information > 0)).sum())
-    return Residuals(series.times, np.arange(model.n), values, Likelihood(height, free, int(there.sum())))
+    likelihood = Likelihood.gaussian(squares, logs, free, int(there.sum()))
+    return Residuals(series.times, np.arange(model.n), values, likelihood)
 
 
 def conditional_tests(model: System, data: Outputs, rows: NDArray[np.bool_] | None = None) -> FitDiagnostics:
