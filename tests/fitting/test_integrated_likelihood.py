@@ -11,8 +11,8 @@ from peerpressure.fitting._family import FamilyFit
 from peerpressure.fitting._integrated import (
     Criterion,
     bias_correction,
+    fitted_law,
     integrated_height,
-    level_of,
     posterior,
     sums_of,
     within_height,
@@ -50,7 +50,7 @@ def test_the_integrated_likelihood_is_the_density_of_all_answers(eta: float, gap
         rows[[2, 5, 5, 8], [1, 0, 3, 6]] = np.nan
     data = _panel(rows, network)
     dynamics = _dynamics(data.length, data.n, eta)
-    level = level_of(sums_of(data, dynamics), data.columns)
+    level = fitted_law(sums_of(data, dynamics), data.columns)
     assert level.spread > 0
     dense = _dense(data, dynamics, level.mean, level.spread, level.variance)
     assert integrated_height(data, dynamics) == pytest.approx(dense, rel=1e-9)
@@ -60,7 +60,7 @@ def test_no_other_law_of_hidden_opinions_has_a_higher_likelihood() -> None:
     network = graph(7)
     data = _panel(record(network, 9, 3, lambda t: 0.2 * t, hidden=SPREAD), network)
     dynamics = _dynamics(data.length, data.n, 0.0)
-    level = level_of(sums_of(data, dynamics), data.columns)
+    level = fitted_law(sums_of(data, dynamics), data.columns)
     for factor in (0.7, 1.4):
         for moved in (
             (level.mean, factor * level.spread, level.variance),
@@ -176,7 +176,7 @@ def test_posteriors_of_opinions_are_uncertain_even_where_first_answers_explain_a
     network = graph(40)
     data = _panel(record(network, 3, 5, hidden=np.zeros(40)), network)
     sums = sums_of(data, _constant(data, 0.0, 0.0))
-    assert level_of(sums, data.columns).spread < 0.2
+    assert fitted_law(sums, data.columns).spread < 0.2
     assert posterior(sums, data.columns)[1].min() > 0.02
 
 

@@ -16,7 +16,7 @@ from peerpressure.cli import app
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._courses import ADAPTING, course_of
-from peerpressure.fitting._integrated import integrated_height, level_of, sums_of
+from peerpressure.fitting._integrated import fitted_law, integrated_height, sums_of
 from peerpressure.fitting._measured_rivals import measured_likelihood, regressors_of
 from peerpressure.fitting._record import Dynamics, Errors, Panel, panel
 from peerpressure.fitting._rivals import fit_average
@@ -66,7 +66,7 @@ def test_without_errors_it_is_the_likelihood_of_exact_answers() -> None:
     exact, course = replace(data, errors=None), course_of(data, "constant")
     likelihood = measured_likelihood(data, course)
     dynamics = Dynamics(course.rho(np.array([0.2]), np.zeros(data.length)))
-    level = level_of(sums_of(exact, dynamics), exact.columns)
+    level = fitted_law(sums_of(exact, dynamics), exact.columns)
     assert level.spread > 0
     std = np.sqrt(level.variance)
     own = np.linalg.lstsq(regressors_of(data), (level.mean - data.first.mean()) / std, rcond=None)[0]

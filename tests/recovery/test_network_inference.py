@@ -26,7 +26,7 @@ from peerpressure import (
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
 from peerpressure.networks import barabasi_albert, cycle, edge_markovian, rival_camps, watts_strogatz
 from peerpressure.recovery import average_precision, infer_network, limits
-from peerpressure.recovery._network_fit import AgentProblem, SymmetricProblem, gradient, objective, solve
+from peerpressure.recovery._network_fit import AgentProblem, SymmetricProblem, gradient, minimised, objective
 from peerpressure.recovery._network_likelihood import Steps, sum_products
 from peerpressure.schedules import Constant, Linear, Power
 
@@ -143,7 +143,7 @@ def test_kkt_conditions_hold_with_a_penalty(symmetric: bool) -> None:
         allowed[2] = False
     start = np.zeros(size)
     start[-1] = 1.5
-    beta = solve(problem, start, allowed, 3.0)
+    beta = minimised(problem, start, allowed, 3.0)
     slope = gradient(problem, beta) + 3.0
     assert (beta >= 0).all()
     assert np.abs(slope[allowed & (beta > 0)]).max() < 1e-4

@@ -175,7 +175,7 @@ def _scenario(file: Path | None, given: Mapping[str, str]) -> Scenario:
 def _recovered(estimates: list[Estimate]) -> Estimates:
     import pandas as pd
 
-    from peerpressure.recovery.estimate import heading, rows
+    from peerpressure.recovery.estimate import heading, summary_rows
     from peerpressure.report.estimates import Estimates
 
     parts = [one.to_dataframe().assign(method=one.method) for one in estimates]
@@ -183,7 +183,7 @@ def _recovered(estimates: list[Estimate]) -> Estimates:
     names = [*estimates[0].model.network.name_columns([])]
     table = pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "value", "std", "identified"]]
     # Agents have a table.
-    told = [[heading(one), *(f"{name}: {text}" for name, text in rows(one) if name[0] != " ")] for one in estimates]
+    told = [[heading(one), *(f"{name}: {text}" for name, text in summary_rows(one) if name[0] != " ")] for one in estimates]
     facts = {"methods": [_facts(one) for one in estimates], "agents": table.to_dict(orient="records")}
     return Estimates(OPINIONS, [line for lines in told for line in lines], facts, {"estimates": table})
 

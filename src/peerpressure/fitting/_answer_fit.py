@@ -77,7 +77,7 @@ def _likelihood(what: Unknowns, answers: Answers) -> AnswerLikelihood:
     there = answers.present
     seen = answers.values[there]
     ends = answers.scale or (seen.min(), seen.max())
-    middle, reach = float(seen.mean()), float(ends[1] - ends[0]) or 1.0
+    middle, extent = float(seen.mean()), float(ends[1] - ends[0]) or 1.0
     # An answer that is missing is taken to be the agent's usual one.
     usual = (np.nansum(answers.values[1:], axis=0) + middle) / (there[1:].sum(axis=0) + 1)
 
@@ -85,7 +85,7 @@ def _likelihood(what: Unknowns, answers: Answers) -> AnswerLikelihood:
         """Opinions are N(μ, τ²), with a wide prior of μ: the mean of all answers, and their range."""
         has_memory = "autocorrelation" in what or bool(model.noise.autocorrelation)
         public, hidden, memory, states = slice(n), slice(n, 2 * n), slice(2 * n, None), (2 + has_memory) * n
-        opinions = np.exp(2 * points[:, names.index("spread")])[:, None, None] * np.eye(n) + reach**2
+        opinions = np.exp(2 * points[:, names.index("spread")])[:, None, None] * np.eye(n) + extent**2
         mean, covariance = np.zeros((len(points), states)), np.zeros((len(points), states, states))
         mean[:, : 2 * n] = middle
         covariance[:, hidden, hidden] = opinions

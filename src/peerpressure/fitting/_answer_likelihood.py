@@ -15,7 +15,7 @@ from typing import TypeAlias, final
 import numpy as np
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.fitting._answers import Answers, Sites
+from peerpressure.fitting._answers import Answers, Gaussians
 from peerpressure.fitting._latent_path import LatentPath, Measurement, log_density
 from peerpressure.fitting._maximum import Maximum
 from peerpressure.fitting._parameters import PARAMETERS, Shared
@@ -109,30 +109,30 @@ class AnswerLikelihood:
 
     # Heights.
 
-    def at(self, z: Array, near: Sites | None) -> tuple[float, Sites | None]:
+    def at(self, z: Array, near: Gaussians | None) -> tuple[float, Gaussians | None]:
         """Return the height of a point, −∞ if it has none, and the Gaussians in place of answers."""
         try:
             with np.errstate(all="ignore"):
-                height, sites = self.evidence(z[None], near)
+                height, gaussians = self.evidence(z[None], near)
         except (InvalidInputError, np.linalg.LinAlgError):
             return -np.inf, near
-        return (float(height[0]), sites) if np.isfinite(height[0]) else (-np.inf, near)
+        return (float(height[0]), gaussians) if np.isfinite(height[0]) else (-np.inf, near)
 
-    def slopes(self, z: Array, near: Sites) -> Array:
+    def slopes(self, z: Array, near: Gaussians) -> Array:
         """Return the derivatives of the height of a point with its settled Gaussians."""
         with np.errstate(all="ignore"):
             return np.asarray(self._gradients(z[None], near)[0])
 
-    def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
+    def evidence(self, points: Array, near: Gaussians | None = None) -> tuple[Array, Gaussians]:
         """Return heights (B,), and the Gaussians in place of answers."""
-        height, sites = self.answers.evidence(self.path(points), self.noise(points), near)
-        return height + points @ self.penalty, sites
+        height, gaussians = self.answers.evidence(self.path(points), self.noise(points), near)
+        return height + points @ self.penalty, gaussians
 
-    def _gradients(self, points: Array, sites: Sites) -> Array:
-        own = self.answers.gradients(lambda near: (self.path(near), self.noise(near)), points, sites)
+    def _gradients(self, points: Array, gaussians: Gaussians) -> Array:
+        own = self.answers.gradients(lambda near: (self.path(near), self.noise(near)), points, gaussians)
         return np.asarray(own + self.penalty, dtype=np.float64)
 
-    def gradients(self, points: Array, near: Sites) -> Array:
+    def gradients(self, points: Array, near: Gaussians) -> Array:
         """Return the derivatives of heights by coordinates, (B, d)."""
         blocks = self._blocks(points)
         return np.concatenate([self._gradients(some, self.evidence(some, near)[1]) for some in blocks])
@@ -143,12 +143,12 @@ class AnswerLikelihood:
             heights = [log_density(self.path(some), self.as_numbers(some)) for some in self._blocks(points)]
         return np.nan_to_num(np.concatenate(heights), nan=-np.inf)
 
-    def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
+    def posteriors(self, points: Array, near: Gaussians) -> tuple[Array, Array, Array]:
         """Return heights (B,), and means (B, n) and covariances (B, n, n) of hidden opinions."""
         parts = []
         for some in self._blocks(points):
-            height, sites = self.evidence(some, near)
-            parts.append((height, *self.opinions(self.path(some), sites.seen)))
+            height, gaussians = self.evidence(some, near)
+            parts.append((height, *self.opinions(self.path(some), gaussians.seen)))
         heights, means, covariances = (np.concatenate(of) for of in zip(*parts, strict=True))
         return heights, means, covariances
 
@@ -182,12 +182,12 @@ class AnswerLikelihood:
     def start_at(self, z: Array) -> Maximum:
         """Return a point from which a search begins, with its range: some way on both sides for a scale."""
         ends = [self.ranges.get(name, (-np.inf, np.inf)) for name in self.names]
-        reach = [PARAMETERS[name].reach if name in PARAMETERS else (np.inf, np.inf) for name in self.names]
-        low = np.array([max(value - below, end[0]) for value, (below, _), end in zip(z, reach, ends, strict=True)])
-        high = np.array([min(value + above, end[1]) for value, (_, above), end in zip(z, reach, ends, strict=True)])
-        height, sites = self.evidence(z[None])
+        widths = [PARAMETERS[name].width if name in PARAMETERS else (np.inf, np.inf) for name in self.names]
+        low = np.array([max(value - below, end[0]) for value, (below, _), end in zip(z, widths, ends, strict=True)])
+        high = np.array([min(value + above, end[1]) for value, (_, above), end in zip(z, widths, ends, strict=True)])
+        height, gaussians = self.evidence(z[None])
         free, root = tuple(range(z.size)), _FIRST * np.eye(z.size)
-        return Maximum(self, low, high, free, root, z, float(height[0]), sites, 1e-5)
+        return Maximum(self, low, high, free, root, z, float(height[0]), gaussians, 1e-5)
 
     def maximum(self, parts: Sequence[Array] = ()) -> Maximum:
         """Return the highest point, which is no lower than those of ``parts``, points of models that are its cases."""

@@ -45,7 +45,7 @@ _STEP = 1e-3
 _LEAST = 1e-8
 
 
-class Sites(NamedTuple):
+class Gaussians(NamedTuple):
     """Gaussians in place of answers, and what the other answers say of each y_t: means and variances, (B, T + 1, n).
 
     ``trace`` are the passes over the path with them.
@@ -56,7 +56,7 @@ class Sites(NamedTuple):
     variance: Array
     trace: Trace
 
-    def of(self, point: int) -> Sites:
+    def of(self, point: int) -> Gaussians:
         """Return those of a single point."""
         value, variance, present = self.seen
         one = slice(point, point + 1)
@@ -64,7 +64,7 @@ class Sites(NamedTuple):
             seen=Measurement(value[one], variance[one], present), mean=self.mean[one], variance=self.variance[one]
         )
 
-    def for_points(self, points: int) -> Sites:
+    def for_points(self, points: int) -> Gaussians:
         """Return those of a single point as those of several."""
         return self._replace(seen=_for_points(self.seen, points))
 
@@ -106,7 +106,7 @@ class Answers:
         values = np.broadcast_to(np.nan_to_num(self.values), shape)
         return Measurement(values, np.broadcast_to(variance, shape), self.present)
 
-    def evidence(self, path: LatentPath, noise: Array, near: Sites | None = None) -> tuple[Array, Sites]:
+    def evidence(self, path: LatentPath, noise: Array, near: Gaussians | None = None) -> tuple[Array, Gaussians]:
         """Return the log density of the answers, (B,), and the Gaussians in their place.
 
         ``noise`` (B,) is the variance of measurement; ``near`` are Gaussians of a point nearby.
@@ -114,60 +114,62 @@ class Answers:
         if self.scale is None:
             seen = self.as_numbers(noise)
             height, posterior = smoothed(path, seen)
-            return height, Sites(seen, seen.value, seen.variance, posterior.trace)
+            return height, Gaussians(seen, seen.value, seen.variance, posterior.trace)
         seen = self.as_numbers(noise) if near is None else _for_points(near.seen, len(noise))
         before = np.full(len(noise), np.inf)
         for count in range(_ROUNDS):
             # If nothing is left of a density, heights are not finite, which is all that matters.
             with np.errstate(all="ignore"):
                 height, posterior = smoothed(path, seen)
-                sites = Sites(seen, *_without(posterior, seen), posterior.trace)
-                height = height + self._corrections(sites, noise)
-                moved = self._matched(sites, noise)
+                gaussians = Gaussians(seen, *_without(posterior, seen), posterior.trace)
+                height = height + self._corrections(gaussians, noise)
+                moved = self._matched(gaussians, noise)
             if not np.isfinite(height).all():
                 break
             if (np.abs(height - before) < _SETTLED * (1 + np.abs(height))).all():
-                return height, sites
+                return height, gaussians
             part = next(part for first, part in reversed(_DAMPED) if count >= first)
             before, seen = height, _mixed(seen, moved, part)
         rule = "answers on a scale must change often enough for the Gaussians in their place to settle"
         remedy = "check the scale, or take parameters as known and recover with this observation"
         raise InvalidInputError(message(rule, got=f"none after {count + 1} rounds", remedy=remedy))
 
-    def gradients(self, law: Law, points: Array, sites: Sites) -> Array:
+    def gradients(self, law: Law, points: Array, gaussians: Gaussians) -> Array:
         """Return the derivatives of the log density by coordinates, (B, d), at points with their settled Gaussians."""
         return np.array(
             [
-                self._gradient(law, z, slopes, sites.of(k))
-                for k, (z, slopes) in enumerate(zip(points, density_slopes(law(points)[0], sites.trace), strict=True))
+                self._gradient(law, z, slopes, gaussians.of(k))
+                for k, (z, slopes) in enumerate(
+                    zip(points, density_slopes(law(points)[0], gaussians.trace), strict=True)
+                )
             ]
         )
 
-    def _gradient(self, law: Law, z: Array, slopes: DensitySlopes, sites: Sites) -> Array:
+    def _gradient(self, law: Law, z: Array, slopes: DensitySlopes, gaussians: Gaussians) -> Array:
         steps = _STEP * np.eye(z.size)
         path, noise = law(np.concatenate([z + steps, z - steps]))
         if self.scale is None:
             heights = slopes.along(path) + noise * slopes.variance.sum()
         else:
             # Gaussians stay as they are; only errors of measurement change what an interval says.
-            heights = slopes.along(path) + self._corrections(sites.for_points(len(noise)), noise)
+            heights = slopes.along(path) + self._corrections(gaussians.for_points(len(noise)), noise)
         return np.asarray((heights[: z.size] - heights[z.size :]) / (2 * _STEP))
 
-    def _corrections(self, sites: Sites, noise: Array) -> Array:
+    def _corrections(self, gaussians: Gaussians, noise: Array) -> Array:
         """Return by how much the log density of intervals exceeds that of the Gaussians in their place, (B,)."""
-        seen, total = sites.seen, sites.variance + sites.seen.variance
-        exact, _, _ = interval(sites.mean, sites.variance + noise[:, None, None], *self.cuts)
-        taken = -0.5 * (np.square(seen.value - sites.mean) / total + np.log(2 * np.pi * total))
+        seen, total = gaussians.seen, gaussians.variance + gaussians.seen.variance
+        exact, _, _ = interval(gaussians.mean, gaussians.variance + noise[:, None, None], *self.cuts)
+        taken = -0.5 * (np.square(seen.value - gaussians.mean) / total + np.log(2 * np.pi * total))
         return np.asarray(np.where(seen.present, exact - taken, 0.0).sum(axis=(1, 2)))
 
-    def _matched(self, sites: Sites, noise: Array) -> Measurement:
+    def _matched(self, gaussians: Gaussians, noise: Array) -> Measurement:
         """Return the Gaussians that leave the same mean and variance of each y_t as its interval."""
-        _, slope, bend = interval(sites.mean, sites.variance + noise[:, None, None], *self.cuts)
+        _, slope, bend = interval(gaussians.mean, gaussians.variance + noise[:, None, None], *self.cuts)
         # 1/v′ − 1/v with v′ = v + v² bend; a wide interval says almost nothing.
-        precision = np.maximum(-bend / (1 + sites.variance * bend), _LEAST / sites.variance)
-        new_mean, new_variance = sites.mean + sites.variance * slope, 1 / (1 / sites.variance + precision)
-        value = (new_mean / new_variance - sites.mean / sites.variance) / precision
-        present = sites.seen.present
+        precision = np.maximum(-bend / (1 + gaussians.variance * bend), _LEAST / gaussians.variance)
+        new_mean, new_variance = gaussians.mean + gaussians.variance * slope, 1 / (1 / gaussians.variance + precision)
+        value = (new_mean / new_variance - gaussians.mean / gaussians.variance) / precision
+        present = gaussians.seen.present
         return Measurement(np.where(present, value, 0.0), np.where(present, 1 / precision, 1.0), present)
 
 

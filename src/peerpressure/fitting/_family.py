@@ -16,14 +16,14 @@ from peerpressure.fitting._integrated import (
     Criterion,
     RecordSums,
     conditional_model,
-    level_of,
+    fitted_law,
     noise_factors,
     posterior,
     sums_of,
     within_height,
 )
 from peerpressure.fitting._latent_path import first_opinions, predicted
-from peerpressure.fitting._maximum import FINE, LOOSE, Heights, Maximum, highest, information
+from peerpressure.fitting._maximum import FINE, LOOSE, Heights, Maximum, curvature, highest
 from peerpressure.fitting._measured_rivals import measured_likelihood
 from peerpressure.fitting._record import Dynamics, Panel, own_series, unit_columns
 from peerpressure.model import Model
@@ -87,7 +87,7 @@ class FamilyFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers."""
-        return self.panel.criterion(self.k, self.log_likelihood)
+        return self.panel.bic(self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:
@@ -332,7 +332,7 @@ class ExactRecord:
     def curved(self, top: Maximum) -> tuple[Maximum, Array]:
         """Return the maximum with its own units, and the covariance of its coordinates."""
         z = top.point
-        bends = information(lambda z: top.problem.at(z, None)[0], z, np.full(z.size, _STEP))
+        bends = curvature(lambda z: top.problem.at(z, None)[0], z, np.full(z.size, _STEP))
         return replace(top.scaled(), visited=[]), _inverse(bends)
 
     # What follows.
@@ -419,9 +419,9 @@ class ExactRecord:
         """Return each answer as predicted from the rows before it, (T, n)."""
         full, dynamics = replace(panel, rows=panel.filled), self.dynamics_at(z)
         u, share = own_series(full.rows[1:], full.coupling, dynamics.rho[:, None], dynamics.rate)
-        level, m = level_of(self._sums(z), self._columns(dynamics)), 1 + dynamics.rho[:, None] * full.slope
-        spread = max(level.spread, 1e-12)
-        information, total = np.full(panel.n, 1 / spread), level.mean / spread
+        law, m = fitted_law(self._sums(z), self._columns(dynamics)), 1 + dynamics.rho[:, None] * full.slope
+        spread = max(law.spread, 1e-12)
+        information, total = np.full(panel.n, 1 / spread), law.mean / spread
         out = np.empty_like(u)
         for row in range(panel.length):
             x = total / information

@@ -243,12 +243,13 @@ def _prepared(
         if t > 0:
             path[:, t - 1, data.seen.agents] = np.nan_to_num(data.at(row))
     samples = [
-        Sample(y, q, known, _given(design, data, y)) for y, q, known in zip(path, coupling, data.known, strict=True)
+        Sample(y, q, known, _regressors(design, data, y))
+        for y, q, known in zip(path, coupling, data.known, strict=True)
     ]
     return what, design, samples
 
 
-def _given(design: FitDesign, data: Outputs, path: Array) -> Array:
+def _regressors(design: FitDesign, data: Outputs, path: Array) -> Array:
     """Return what hidden opinions may depend on: a constant, and the first answers if these are conditioned on."""
     first = int(data.seen.times[0])
     counts = bool(design.used[design.rows == first - 1].any())

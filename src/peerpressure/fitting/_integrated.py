@@ -239,10 +239,10 @@ def _whitened(panel: Panel, dynamics: Dynamics) -> Iterator[_Equations]:
             off = -mean[there]
             off[:, 0] += panel.rows[row + 1, there]
             solved = linalg.solve_triangular(root, np.hstack([off, P[there]]), lower=True, check_finite=False)
-            left, reach = solved[:, : 1 + n], solved[:, 1 + n :]
+            left, cross = solved[:, : 1 + n], solved[:, 1 + n :]
             own = panel.scored[row, there]
             yield _Equations(left[own, 0], -left[own, 1:], np.diagonal(root)[own])
-            mean, P = mean + reach.T @ left, P - reach.T @ reach
+            mean, P = mean + cross.T @ left, P - cross.T @ cross
             P[there], P[:, there] = 0.0, 0.0
 
 
@@ -364,7 +364,7 @@ class OpinionLaw:
         return own, self.opinions - Z @ own, np.einsum("ia,ib->iab", Z, Z).reshape(len(Z), -1)
 
 
-class Level(NamedTuple):
+class FittedLaw(NamedTuple):
     """Hidden opinions given first answers: N(``mean``, λσ²), with the log-likelihood.
 
     The mean is one of ``columns``, about whose coefficients there is ``information`` at σ = 1.
@@ -378,17 +378,17 @@ class Level(NamedTuple):
     information: Array
 
 
-def level_of(sums: RecordSums, columns: Array) -> Level:
+def fitted_law(sums: RecordSums, columns: Array) -> FittedLaw:
     """Return the law of hidden opinions given unit columns of regressors (n, k), by maximum likelihood."""
-    law, level, J = *_level(sums, columns), sums.information
+    law, fitted, J = *_opinion_law(sums, columns), sums.information
     if J.ndim == 1 and np.ptp(J) <= 1e-12 * J[0]:
         # With equal information, least squares and an analysis of variance give the maximum.
         ratio = J[0] * float(np.square(law._centred[1]).mean()) / sums.variance
-        return level(max(ratio - 1, 0.0) / float(J[0]))
-    return max((level(float(np.exp(law.best()))), level(0.0)), key=lambda one: one.height)
+        return fitted(max(ratio - 1, 0.0) / float(J[0]))
+    return max((fitted(float(np.exp(law.best()))), fitted(0.0)), key=lambda one: one.height)
 
 
-def _level(sums: RecordSums, Z: Array) -> tuple[OpinionLaw, Callable[[float], Level]]:
+def _opinion_law(sums: RecordSums, Z: Array) -> tuple[OpinionLaw, Callable[[float], FittedLaw]]:
     """Return the law of hidden opinions, and with the best coefficients and σ as a function of λ."""
     # In the eigenvectors of the information opinions are estimated independently of one another.
     J, x, H = sums.information, sums.opinions, Z
@@ -397,12 +397,12 @@ def _level(sums: RecordSums, Z: Array) -> tuple[OpinionLaw, Callable[[float], Le
         x, H = V.T @ x, V.T @ Z
     law = OpinionLaw(np.maximum(J, 0.0), x, H, sums.rss, sums.count)
 
-    def at(spread: float) -> Level:
+    def at(spread: float) -> FittedLaw:
         with np.errstate(divide="ignore"):
             place = np.log(np.array([spread]))
         S, gamma, normal = law.at(place)
         height = sums.log_scale - 0.5 * sums.count * _LOG_TWO_PI - float(law.below(place)[0])
-        return Level(height, spread, float(S[0]) / sums.count, Z @ gamma[0], Z, normal[0])
+        return FittedLaw(height, spread, float(S[0]) / sums.count, Z @ gamma[0], Z, normal[0])
 
     return law, at
 
@@ -417,11 +417,11 @@ def posterior(sums: RecordSums, columns: Array) -> tuple[Array, Array]:
     shares = (np.arange(_SHARES) + 0.5) / _SHARES
     spreads = shares / (1 - shares) / max(float(diagonal.mean()), 1e-300)
     heights, means, squares = [], [], []
-    _, at = _level(sums, columns)
+    _, at = _opinion_law(sums, columns)
     for spread in spreads:
-        level = at(float(spread))
-        mean, variance = _given_spread(sums, level)
-        heights.append(level.height)
+        law = at(float(spread))
+        mean, variance = _given_spread(sums, law)
+        heights.append(law.height)
         means.append(mean)
         squares.append(variance + mean**2)
     weights = special.softmax(np.array(heights))
@@ -431,23 +431,25 @@ def posterior(sums: RecordSums, columns: Array) -> tuple[Array, Array]:
     return centre, np.sqrt(np.maximum(spread_of, 0.0))
 
 
-def _given_spread(sums: RecordSums, level: Level) -> tuple[Array, Array]:
+def _given_spread(sums: RecordSums, law: FittedLaw) -> tuple[Array, Array]:
     """Return the mean and the variance of each x, (n,), at a given λ, with the errors of the coefficients."""
-    prior, n = 1 / level.spread, level.mean.size
+    prior, n = 1 / law.spread, law.mean.size
     if sums.information.ndim == 1:
         precision = sums.information + prior
-        mean = (sums.information * sums.opinions + prior * level.mean) / precision
-        variance, reach = 1 / precision, (prior / precision)[:, None] * level.columns
+        mean = (sums.information * sums.opinions + prior * law.mean) / precision
+        variance, through = 1 / precision, (prior / precision)[:, None] * law.columns
     else:
         covariance = linalg.inv(sums.information + prior * np.eye(n))
-        mean = covariance @ (sums.information @ sums.opinions + prior * level.mean)
-        variance, reach = np.diagonal(covariance), prior * covariance @ level.columns
-    return mean, sums.variance * (variance + np.einsum("ik,kl,il->i", reach, np.linalg.pinv(level.information), reach))
+        mean = covariance @ (sums.information @ sums.opinions + prior * law.mean)
+        variance, through = np.diagonal(covariance), prior * covariance @ law.columns
+    return mean, sums.variance * (
+        variance + np.einsum("ik,kl,il->i", through, np.linalg.pinv(law.information), through)
+    )
 
 
 def integrated_height(panel: Panel, dynamics: Dynamics) -> float:
     """Return the log-likelihood with the law of hidden opinions given first answers, at its maximum in that law."""
-    return level_of(sums_of(panel, dynamics), panel.columns).height
+    return fitted_law(sums_of(panel, dynamics), panel.columns).height
 
 
 def within_height(panel: Panel, dynamics: Dynamics, *, rough: bool = False) -> float:

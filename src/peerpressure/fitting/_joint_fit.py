@@ -91,7 +91,7 @@ class Sample:
     coupling: Array
     known: Array
     # What the mean of x₀ may depend on, (n, k): a constant, and the first answer where that is only conditioned on.
-    given: Array | None = None
+    regressors: Array | None = None
     # The last fixed part of a regression of this sample.
     kept: dict[Any, Any] = field(default_factory=dict)
 
@@ -246,9 +246,9 @@ class ProfileLikelihood:
 
     def _integrated(self, shared: Shared, of: Regression, w: Array, squares: Array) -> ProfilePoint:
         """Return the point with x₀ integrated out."""
-        assert self.sample.given is not None
+        assert self.sample.regressors is not None
         free, opinions = of.information > 0, of.base + of.pull * w
-        count, Z = int(self.design.used.sum()), unit_columns(self.sample.given[free])
+        count, Z = int(self.design.used.sum()), unit_columns(self.sample.regressors[free])
         law = OpinionLaw(of.information[free], opinions[free], Z, float(squares.sum()), count)
         if shared.log_std is None:
             _refuse_noiseless(squares.sum() <= _NOISELESS**2 * self._size.sum())

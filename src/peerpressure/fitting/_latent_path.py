@@ -211,9 +211,9 @@ def smoothed(path: LatentPath, seen: Measurement) -> tuple[Array, PathPosterior]
 def first_opinions(path: LatentPath, seen: Measurement) -> tuple[Array, Array]:
     """Return the mean (B, n) and the covariance (B, n, n) of hidden opinions before the first step."""
     later, hidden = _backward(path, _forward(path, seen)[1]), slice(path.n, 2 * path.n)
-    reach = path.covariance[:, hidden]
-    mean = path.mean[:, hidden] + _apply(reach, later.r[:, 0])
-    return mean, reach[:, :, hidden] - reach @ later.N[:, 0] @ reach.swapaxes(-1, -2)
+    cross = path.covariance[:, hidden]
+    mean = path.mean[:, hidden] + _apply(cross, later.r[:, 0])
+    return mean, cross[:, :, hidden] - cross @ later.N[:, 0] @ cross.swapaxes(-1, -2)
 
 
 def predicted(path: LatentPath, seen: Measurement) -> Array:
@@ -363,14 +363,14 @@ def _large_forward(path: LatentPath, value: Array, variance: Array, present: NDA
             mean, P = path.onwards(t, mean[..., None])[..., 0], path.onwards(t, path.onwards(t, P).swapaxes(-1, -2))
             P = path.with_noise(t, P)
             out.mean[:, t], out.covariance[:, t] = mean, P
-        reach, error = P[:, :, :n] * there, np.where(there, value[:, t] - mean[:, :n], 0.0)
+        cross, error = P[:, :, :n] * there, np.where(there, value[:, t] - mean[:, :n], 0.0)
         spread = spreads[t]
-        spread[:] = reach[:, :n] * there[:, None]
+        spread[:] = cross[:, :n] * there[:, None]
         spread.reshape(len(spread), -1)[:, :: n + 1] += variance[:, t]
         precision = np.asarray(np.linalg.inv(spread), dtype=np.float64) * there * there[:, None]
-        score, gain = _apply(precision, error), reach @ precision
+        score, gain = _apply(precision, error), cross @ precision
         total += (error * score).sum(axis=1)
-        mean, P = mean + _apply(reach, score), P - gain @ reach.swapaxes(-1, -2)
+        mean, P = mean + _apply(cross, score), P - gain @ cross.swapaxes(-1, -2)
         out.precision[:, t], out.score[:, t], out.gain[:, t] = precision, score, gain
         out.mean_after[:, t], out.covariance_after[:, t] = mean, P
     # Of all steps together: each call takes longer than a small determinant.

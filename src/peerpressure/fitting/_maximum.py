@@ -204,7 +204,7 @@ def rough_scales(height: Callable[[Array], float], z: Array, free: Iterable[int]
     return out
 
 
-def information(height: Callable[[Array], float], z: Array, steps: Array) -> Array:
+def curvature(height: Callable[[Array], float], z: Array, steps: Array) -> Array:
     """Return minus the second differences of a height in all coordinates."""
     size, top, moves = z.size, height(z), np.diag(steps).reshape(z.size, z.size)
     up, down = ([height(z + sign * move) for move in moves] for sign in (1, -1))

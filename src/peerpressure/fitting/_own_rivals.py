@@ -171,7 +171,7 @@ class OwnFit:
         """Schwarz's criterion; the effect of a period is learned from the answers of that period alone."""
         count, periods = self.panel.count, self._periods
         charge = periods * float(np.log(count / periods)) if periods else 0.0
-        return charge + self.panel.criterion(self._common, self.log_likelihood)
+        return charge + self.panel.bic(self._common, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:

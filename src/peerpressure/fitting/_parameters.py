@@ -89,7 +89,7 @@ class Unknown(NamedTuple):
     ``words`` say what is unknown; a row without any is not for users. ``into`` puts a value into a model, in which each
     step has its piece of time. Of a parameter that all agents share, ``enter`` puts values into what they share,
     ``starts`` are coordinates from which a search begins; without any they follow from the others, and a search goes
-    no further than ``reach`` from them. A parameter without a ``scale`` is one of each agent, which formulas find.
+    no further than ``width`` from them. A parameter without a ``scale`` is one of each agent, which formulas find.
     ``needs`` is the peer pressure that has it, ``limits`` are the ends of the legal range in words, and ``why`` says
     what makes it hard to identify.
     """
@@ -99,7 +99,7 @@ class Unknown(NamedTuple):
     scale: Coordinate | None = None
     enter: Callable[[Shared, Unknowns, Array], Shared] | None = None
     starts: Array | tuple[()] = ()
-    reach: tuple[float, float] = (np.inf, np.inf)
+    width: tuple[float, float] = (np.inf, np.inf)
     is_pressure: bool = False
     needs: type[Schedule] | None = None
     limits: tuple[str, ...] = ()
@@ -224,16 +224,16 @@ PARAMETERS: Mapping[str, Unknown] = {
         lambda model, value, piece: model,
         _SCALE,
         _unused,
-        reach=(5.0, 4.0),
+        width=(5.0, 4.0),
     ),
     # Of hidden opinions, where these are random.
-    "spread": Unknown("", lambda model, value, piece: model, _SCALE, _unused, reach=(6.0, 4.0)),
+    "spread": Unknown("", lambda model, value, piece: model, _SCALE, _unused, width=(6.0, 4.0)),
     "std": Unknown(
         "standard deviation of noise; proportions between agents are those of the model",
         _with_std,
         _SCALE,
         _enter_std,
-        reach=(6.0, 6.0),
+        width=(6.0, 6.0),
     ),
     "agent_std": Unknown("standard deviation of every agent's noise", _with_std),
     "stubbornness": Unknown("stubbornness of every agent", _with_stubbornness),

@@ -21,7 +21,7 @@ from typing import final
 import numpy as np
 
 from peerpressure.fitting._joint_fit import ProfileLikelihood, ProfilePoint
-from peerpressure.fitting._maximum import FINEST, STEP, Heights, Maximum, allowance, highest, information, rough_scales
+from peerpressure.fitting._maximum import FINEST, STEP, Heights, Maximum, allowance, curvature, highest, rough_scales
 from peerpressure.fitting._parameters import COORDINATES, UnknownParameter
 from peerpressure.model.step import Array
 from peerpressure.recovery import limits
@@ -114,13 +114,13 @@ def _searched(problem: ProfileLikelihood) -> Array:
     starts = problem.unknown.starts()
     if "std" in problem.unknown.coordinates and not problem.unknown.closed_form_std:
         # Residuals of a fit without peer pressure bound σ from above by order of magnitude; w = 0 is always legal.
-        level = _level(problem)
-        starts = np.concatenate([np.where(np.isnan(starts), level + shift, starts) for shift in (-4, -3, -2, -1, 0.0)])
+        rough = _rough_log_std(problem)
+        starts = np.concatenate([np.where(np.isnan(starts), rough + shift, starts) for shift in (-4, -3, -2, -1, 0.0)])
     first = _at(problem, starts[0])
     return highest(first, starts, 1 if len(first.free) == 1 else _STARTS).point if first.free else first.point
 
 
-def _level(problem: ProfileLikelihood) -> float:
+def _rough_log_std(problem: ProfileLikelihood) -> float:
     design = problem.design
     y = problem.sample.path[design.rows] / design.scale
     count = np.maximum(design.used.sum(axis=0), 1)
@@ -169,7 +169,7 @@ class _Profile:
         size = len(self.names)
         if not size:
             return np.zeros((0, 0)), True
-        bends = information(self.problem.height, self.best, 0.5 * self.scales)
+        bends = curvature(self.problem.height, self.best, 0.5 * self.scales)
         least = np.linalg.eigvalsh(bends)[0] if np.isfinite(bends).all() else -1.0
         if least <= 0:
             return np.full((size, size), np.inf), False

@@ -102,7 +102,7 @@ class Panel:
         """The number of parameters of models without pressure: coefficients of first answers, λ and σ."""
         return int(self.regressors.shape[1]) + 2
 
-    def criterion(self, k: int, log_likelihood: float) -> float:
+    def bic(self, k: int, log_likelihood: float) -> float:
         """Return Schwarz's criterion of a model with k parameters."""
         return k * float(np.log(self.count)) - 2 * log_likelihood
 

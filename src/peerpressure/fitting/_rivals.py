@@ -153,7 +153,7 @@ class AverageFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers."""
-        return self.panel.criterion(self.k, self.log_likelihood)
+        return self.panel.bic(self.k, self.log_likelihood)
 
     @property
     def unidentified(self) -> str:

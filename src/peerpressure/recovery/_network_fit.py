@@ -209,7 +209,7 @@ def gradient(problem: Problem, beta: Array) -> Array:
     return problem.times(beta) - problem.log_slope(1 / problem.arguments(beta))
 
 
-def solve(
+def minimised(
     problem: Problem, beta: Array, allowed: Mask, penalty: Array | float = 0.0, tolerance: float = STATIONARY
 ) -> Array:
     """Return the minimum over β ≥ 0, with variables that are not allowed kept as they are.
@@ -280,7 +280,7 @@ def objective(problem: Problem, beta: Array) -> float:
     return 0.5 * float(beta @ problem.times(beta)) - _log_sum(problem, problem.arguments(beta))
 
 
-def information(problem: Problem, beta: Array, which: Index) -> tuple[Array, Array]:
+def edge_information(problem: Problem, beta: Array, which: Index) -> tuple[Array, Array]:
     """Return the observed information of some variables, and the part of it that the logarithms contribute."""
     logs = problem.log_hessian(1 / problem.arguments(beta), which)
     return problem.gram(which) + logs, logs
@@ -306,7 +306,7 @@ class EdgeFit:
 
     def solved(self, problem: Problem, tolerance: float = STATIONARY) -> EdgeFit:
         """Return the fit of the selected variables without a penalty."""
-        beta = solve(problem, self.beta, np.append(self.allowed, False), 0.0, tolerance)
+        beta = minimised(problem, self.beta, np.append(self.allowed, False), 0.0, tolerance)
         return replace(self, problem=problem, beta=beta)
 
     def refitted(self, problem: Problem) -> EdgeFit:
@@ -315,7 +315,7 @@ class EdgeFit:
         return first.solved(_restricted(problem, first.beta))
 
 
-def fit(problem: Problem, allowed: Mask, agents: int, penalty: Penalty, tau: float) -> EdgeFit:
+def fit_edges(problem: Problem, allowed: Mask, agents: int, penalty: Penalty, tau: float) -> EdgeFit:
     """Return the fit with the edges that the penalty selects."""
     first = EdgeFit(problem, np.append(np.zeros(allowed.size), tau), allowed)
     return (first if penalty is None else _select(first, agents, penalty)).refitted(problem)
@@ -332,7 +332,7 @@ def _select(first: EdgeFit, agents: int, penalty: Literal["bic"] | float) -> Edg
     best, last, waited = np.inf, np.zeros(0, dtype=np.int64), 0
     path = np.geomspace(max(10.0, 2 * np.sqrt(problem.rho.size * problem.count)), _LEAST, _PENALTIES)
     for multiple in path if penalty == "bic" else [float(penalty)]:
-        beta = solve(problem, beta, np.append(first.allowed, False), multiple * unit, _ROUGH)
+        beta = minimised(problem, beta, np.append(first.allowed, False), multiple * unit, _ROUGH)
         keep = first.allowed & (beta[:-1] > 0)
         if np.array_equal(np.flatnonzero(keep), last):
             continue
@@ -356,7 +356,7 @@ def _pruned(chosen: EdgeFit, price: float) -> EdgeFit:
     """Return the fit without the edges whose likelihood ratio is below the price of an edge, the least ones first."""
     while chosen.support.size:
         which = chosen.support
-        full, _ = information(chosen.problem, chosen.beta, which)
+        full, _ = edge_information(chosen.problem, chosen.beta, which)
         ratio = chosen.beta[which] ** 2 / np.diag(linalg.inv(full))
         weak = np.flatnonzero(ratio < price)
         if not weak.size:
@@ -400,7 +400,7 @@ def covariance_of(edges: EdgeFit, scale: float, excess: float) -> Array:
     the logarithms contribute.
     """
     tau, k = float(edges.beta[-1]), edges.support.size
-    full, logs = information(edges.problem, edges.beta, np.append(edges.support, edges.beta.size - 1))
+    full, logs = edge_information(edges.problem, edges.beta, np.append(edges.support, edges.beta.size - 1))
     inverse = linalg.inv(full[:k, :k]) if k else np.zeros((0, 0))
     covariance = inverse + excess * inverse @ logs[:k, :k] @ inverse
     # dw/dτ along the best weights.

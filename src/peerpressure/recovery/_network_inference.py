@@ -21,7 +21,7 @@ from peerpressure.recovery._network_fit import (
     Penalty,
     SymmetricProblem,
     covariance_of,
-    fit,
+    fit_edges,
     hidden_opinion,
     objective,
 )
@@ -465,7 +465,7 @@ def _fitted(task: _Task, i: int, candidates: int, value: Array) -> EdgeFit:
         # Without a penalty, nothing chooses between an agent and its mirror image but the sign.
         allowed = allowed & np.concatenate([value > 0, value < 0])
     problem = AgentProblem.of(group, at)
-    own = fit(problem, allowed, candidates, task.penalty, float(tau[i]))
+    own = fit_edges(problem, allowed, candidates, task.penalty, float(tau[i]))
     return _one_sign(own, problem) if task.signed else own
 
 
@@ -496,7 +496,7 @@ def _symmetric(task: _Task, stubbornness: Array) -> NetworkEstimate:
     factor = float(tau[0] * task.deviation[0])
     pairs = np.argwhere(np.triu(task.allowed | task.allowed.T))
     problem = SymmetricProblem.of(task.groups, pairs, stubbornness, task.deviation)
-    edges = fit(problem, np.ones(len(pairs), dtype=bool), n, task.penalty, factor)
+    edges = fit_edges(problem, np.ones(len(pairs), dtype=bool), n, task.penalty, factor)
     covariance = covariance_of(edges, scale[0] / task.deviation[0] ** 2 or np.inf, task.excess)
     (a, b), edge = pairs[edges.support].T, edges.beta[edges.support] / factor
     weights, std, hidden = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros((n, 2))

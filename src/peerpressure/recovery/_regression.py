@@ -246,7 +246,7 @@ class Fit:
     H: Array
 
 
-def fit(
+def fit_regression(
     design: RegressionDesign, rows: Array, weights: Array | None = None, exact: tuple[Array, Array] | None = None
 ) -> Fit:
     """Return the minimiser of Σ w (r − Q x)² subject to exact facts, with Cov = G Cov(ΣQᵀWe) G, G = H⁻¹.
@@ -438,7 +438,7 @@ def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
             check_dense(model, OLS, "with a prior")
         return fit_large(model, data, design, OLS)
     rows = design.observed(data)
-    fitted = fit(design, rows)
+    fitted = fit_regression(design, rows)
     # Perturbed copies are no data and must not enter the residual variance.
     residuals = (rows - design.forward(fitted.value.T))[:, :, : rows.shape[2] - data.copies]
     spare = int(data.present.sum()) - fitted.solution.rank
@@ -460,11 +460,11 @@ def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     # Noiseless answers would get weight ∞; they become equality constraints.
     noisy = (variances > 0) & data.present
     if not noisy.any():
-        return as_estimate(model, data, WLS, fit(design, rows), prior)
+        return as_estimate(model, data, WLS, fit_regression(design, rows), prior)
     weights = np.divide(1.0, variances, out=np.zeros_like(variances), where=noisy)
     quiet = data.present & ~noisy
     exact = (_rows_at(design, quiet), rows[quiet].T) if quiet.any() else None
-    return as_estimate(model, data, WLS, fit(design, rows, weights, exact), prior)
+    return as_estimate(model, data, WLS, fit_regression(design, rows, weights, exact), prior)
 
 
 def output_variances(design: RegressionDesign) -> Array:
@@ -502,7 +502,7 @@ def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimat
     A, b = noisy[:, :f], noisy[:, f:]
     J = A.T @ A
     equations = Equations(J.__matmul__, J.diagonal(), A.T @ b, exact[:, :f], exact[:, f:].T, J)
-    solved = equations.given(data.known, prior).solved()
+    solved = equations.with_prior(data.known, prior).solved()
     return estimate_from(model, data, SNAPSHOT, **solved._replace(note=f"step {seen.last} only")._asdict())
 
 

@@ -357,7 +357,7 @@ class _Density:
         return np.where(usable[:, None], fit, 0.0)
 
     def _grid(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> Array:
-        """Return points that reach over the density of each series."""
+        """Return points that cover the density of each series."""
         seen, columns = usable.sum(axis=0), np.arange(b.shape[1])
         first = np.argmax(usable, axis=0)
         slope = np.where(seen > 0, a[first, columns], 1.0)
@@ -375,9 +375,9 @@ class _Density:
             )
         bend = 1e-3 if seen.min() >= _BENT_UNTIL else _BEND
         # An odd number, because the middle must be one of the points.
-        reach = np.sinh(bend * np.linspace(-1, 1, _POINTS if seen.min() < _LATER else _LATER_POINTS)) / np.sinh(bend)
+        place = np.sinh(bend * np.linspace(-1, 1, _POINTS if seen.min() < _LATER else _LATER_POINTS)) / np.sinh(bend)
         below, above = (middle - low)[:, None], (high - middle)[:, None]
-        return np.asarray(middle[:, None] + np.where(reach < 0, below, above) * reach)
+        return np.asarray(middle[:, None] + np.where(place < 0, below, above) * place)
 
     def _weights(self) -> Array:
         """Return the probability of each point, by the trapezoidal rule."""

@@ -41,11 +41,11 @@ Agents: TypeAlias = NDArray[np.int64]
 @final
 @dataclass(frozen=True, eq=False)
 class GivensRotation:
-    """How the unobserved answers of a step become carriers.
+    """How the unobserved answers of a step become memories, as of `AdoptedPart`.
 
-    The pairs ``old`` (places among the carriers) and ``new`` (places among the unobserved) are rotated by an angle with
-    this ``cosine`` and ``sine``; ``first`` are the places of answers that become carriers as they are; ``order`` sorts
-    old and first carriers by agent.
+    The pairs ``old`` (places among the memories) and ``new`` (places among the unobserved) are rotated by an angle with
+    this ``cosine`` and ``sine``; ``first`` are the places of answers that become memories as they are; ``order`` sorts
+    old and first memories by agent.
     """
 
     old: Agents
@@ -59,16 +59,17 @@ class GivensRotation:
 @final
 @dataclass(frozen=True, eq=False)
 class AdoptedPart:
-    """The adopted part k = ``seen`` + ``size`` ∘ v; seen is (n, replicates), size (agents,).
+    """The adopted part k = ``observed`` + ``size`` ∘ v, (n, replicates) and (agents,).
 
-    k accumulates all public opinions of an agent, observed or not. Only one combination of the unobserved answers still
-    matters: a carrier v for each of ``agents``, those that were ever unobserved. A new unobserved answer y is combined
-    by a Givens rotation of the pair (v, y) into the new carrier and what is orthogonal to it, which is then eliminated.
+    k accumulates all public opinions of an agent, observed or not. Of its unobserved answers only one combination still
+    matters, its memory v: one unknown for each of ``agents``, those that were ever unobserved. A new unobserved answer
+    y is combined by a Givens rotation of the pair (v, y) into the new memory and what is orthogonal to it, which is
+    then eliminated.
     """
 
     agents: Agents
     size: Array
-    seen: Array
+    observed: Array
 
     @classmethod
     def nothing(cls, n: int, replicates: int) -> AdoptedPart:
@@ -80,12 +81,12 @@ class AdoptedPart:
 
         ``rate`` (n,) is η; ``public`` (n, replicates) are the answers, 0 for the ``unseen`` agents.
         """
-        seen = self.seen + rate[:, None] * (public - self.seen)
+        observed = self.observed + rate[:, None] * (public - self.observed)
         size = (1 - rate[self.agents]) * self.size
         _, old, new = np.intersect1d(self.agents, unseen, assume_unique=True, return_indices=True)
         first = np.setdiff1d(np.arange(unseen.size), new)
         # k contains kept·v + added·y. Any rotation leaves the least-squares problem unchanged; this angle puts all of
-        # it on the new carrier. The orthogonal component then occurs in no later row and can be eliminated now.
+        # it on the new memory. The orthogonal component then occurs in no later row and can be eliminated now.
         kept, added = size[old], rate[unseen[new]]
         # hypot does not overflow or underflow where the sum of squares does: kept decays geometrically with time.
         length = np.hypot(kept, added)
@@ -95,10 +96,10 @@ class AdoptedPart:
         sine = np.divide(added, length, out=np.zeros_like(length), where=where)
         size[old] = length
         agents = np.concatenate([self.agents, unseen[first]])
-        # `Front.rotate` permutes its carriers by the same order: rows and front agree.
+        # `Front.rotate` permutes its memories by the same order: rows and front agree.
         order = np.argsort(agents)
         sizes = np.concatenate([size, rate[unseen[first]]])
-        return AdoptedPart(agents[order], sizes[order], seen), GivensRotation(old, new, cosine, sine, first, order)
+        return AdoptedPart(agents[order], sizes[order], observed), GivensRotation(old, new, cosine, sine, first, order)
 
 
 @final
@@ -106,7 +107,7 @@ class AdoptedPart:
 class Rows:
     """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` has A_s by time s, ``values`` b, (rows, replicates).
 
-    ``carried`` is K, if opinions adapt; ``rotation`` is how carriers were made from those of the step before.
+    ``carried`` is K, if opinions adapt; ``rotation`` is how memories were made from those of the step before.
     """
 
     states: Mapping[int, Any]
@@ -118,16 +119,16 @@ class Rows:
     @property
     def unknown(self) -> list[Any]:
         """All matrices on what is neither observed nor x₀."""
-        # A carrier is an unknown like a state: a row with one must go to the front.
+        # A memory is an unknown like a state: a row with one must go to the front.
         return [*self.states.values(), *([] if self.carried is None else [self.carried])]
 
     def touching(self) -> NDArray[np.bool_]:
         """Return which rows touch a state at all."""
-        touched = np.zeros(self.values.shape[0], dtype=bool)
+        coupled = np.zeros(self.values.shape[0], dtype=bool)
         for matrix in self.unknown:
             # Stored entries per row of a CSR matrix; an explicit zero counts, which is harmless here.
-            touched |= np.diff(matrix.indptr) > 0
-        return touched
+            coupled |= np.diff(matrix.indptr) > 0
+        return coupled
 
     def part(self, chosen: NDArray[np.bool_]) -> Rows:
         """Return some of the rows."""
@@ -145,7 +146,7 @@ def _refusal(model: Model, last: int) -> tuple[str, str] | None:
     if least == 0 or abs(noise.autocorrelation) == 1:
         rule = "partial answers of a large network need fresh noise at every step"
         return rule, "frozen noise" if least else "agents or steps without noise"
-    # Whitening would make rows reach two adopted parts back, and the carriers rotate only one step at a time.
+    # Whitening would make rows reach two adopted parts back, and the memories rotate only one step at a time.
     if noise.autocorrelation and model.layout.has_hidden:
         return "partial answers of a large network whose opinions adapt need white noise", str(noise)
     if model.keeps:
@@ -235,10 +236,10 @@ class SparseStates:
             states, hidden = _unit_noise(step, t)
             followed, kept, own = (_columns_times(hidden, part) for part in (rate, 1 - rate, share[t - 1]))
             # x_t = π x₀ + (1 − η) k_{t−2} + η y_{t−1}: the η y_{t−1} term merges with the coupling of the same state,
-            # and the rest goes through the carriers.
+            # and the rest goes through the memories.
             rows = self._split(states | {t - 1: states[t - 1] + followed}, own)
             carried = _columns_times(sparse.csr_array(kept[:, adopted.agents]), adopted.size)
-            yield replace(rows, values=rows.values - kept @ adopted.seen, carried=carried, rotation=rotation)
+            yield replace(rows, values=rows.values - kept @ adopted.observed, carried=carried, rotation=rotation)
             if self.data.seen.noise_variance and t in self._row_of:
                 yield self._rounded(t)
             # y_0 is not adopted: the first adaptation step follows y_1, so k_{−1} and k_0 are 0.
@@ -325,29 +326,29 @@ def _whitened(now: tuple[dict[int, Any], Any], before: tuple[dict[int, Any], Any
 @final
 @dataclass(eq=False)
 class Front:
-    """The states still to be eliminated, oldest first, and the touched x₀: their information and right-hand side.
+    """The states still to be eliminated, oldest first, and the coupled x₀: their information and right-hand side.
 
-    ``states`` (s, s) is the information about the states, ``sides`` (s, touched + replicates) that which they share
-    with x₀, and their right-hand side; ``hidden`` (touched, touched) is the information about x₀, of which only the
-    lower triangle counts, and ``right`` its right-hand side. If opinions adapt, so many ``carriers`` of what was
+    ``states`` (s, s) is the information about the states, ``sides`` (s, coupled + replicates) that which they share
+    with x₀, and their right-hand side; ``hidden`` (coupled, coupled) is the information about x₀, of which only the
+    lower triangle counts, and ``right`` its right-hand side. If opinions adapt, so many ``memories`` of what was
     adopted unseen stand before the states.
     """
 
-    touched: NDArray[np.int64]
+    coupled: NDArray[np.int64]
     replicates: int
     times: list[tuple[int, int]] = field(default_factory=list)
-    carriers: int = 0
+    memories: int = 0
     states: Array = field(init=False)
     sides: Array = field(init=False)
     hidden: Array = field(init=False)
     right: Array = field(init=False)
-    gross: Array = field(init=False)
+    uncancelled: Array = field(init=False)
     squares: Array = field(init=False)
     log_det: float = 0.0
 
     def __post_init__(self) -> None:
-        width = self.touched.size
-        self.gross = np.zeros(width)
+        width = self.coupled.size
+        self.uncancelled = np.zeros(width)
         self.states, self.sides = np.zeros((0, 0)), np.zeros((0, width + self.replicates))
         # x₀ is never eliminated, and its block is the largest: it is updated in place, in the order of BLAS.
         self.hidden, self.right = np.zeros((width, width), order="F"), np.zeros((width, self.replicates))
@@ -363,10 +364,10 @@ class Front:
         """Take in the rows of one step."""
         empty = [sparse.csr_array((rows.values.shape[0], size)) for _, size in self.times]
         blocks = [rows.states.get(t, nothing) for (t, _), nothing in zip(self.times, empty, strict=True)]
-        nobody = sparse.csr_array((rows.values.shape[0], self.carriers))
+        nobody = sparse.csr_array((rows.values.shape[0], self.memories))
         A = sparse.hstack([nobody if rows.carried is None else rows.carried, *blocks], format="csr")
-        X = rows.hidden[:, self.touched]
-        width = self.touched.size
+        X = rows.hidden[:, self.coupled]
+        width = self.coupled.size
         # Products are formed sparse, where rows have about one entry per neighbour, and only the result is dense.
         self.states += (A.T @ A).toarray()
         self.sides[:, :width] += (A.T @ X).toarray()
@@ -377,7 +378,7 @@ class Front:
         self.hidden[own.row, own.col] += own.data
         self.squares += np.square(rows.values).sum(axis=0)
         # Eliminations subtract from the diagonal of x₀ later; the sum before them is the scale of the rounding error.
-        self.gross += own.diagonal()
+        self.uncancelled += own.diagonal()
 
     def eliminate_before(self, t: int) -> None:
         """Eliminate the states older than t."""
@@ -386,9 +387,9 @@ class Front:
             self._eliminate(size)
 
     def rotate(self, rotation: GivensRotation) -> None:
-        """Rotate the oldest states into carriers, and eliminate what is orthogonal to these."""
+        """Rotate the oldest states into memories, and eliminate what is orthogonal to these."""
         _, size = self.times.pop(0)
-        first = self.carriers
+        first = self.memories
         old, new = rotation.old, first + rotation.new
         # Congruence: rows, columns (through the transposed view, in place) and the sides.
         for array in (self.states, self.states.T, self.sides):
@@ -396,17 +397,17 @@ class Front:
             one, other = array[old], array[new]
             array[old] = rotation.cosine[:, None] * one + rotation.sine[:, None] * other
             array[new] = rotation.cosine[:, None] * other - rotation.sine[:, None] * one
-        carriers = np.concatenate([np.arange(first), first + rotation.first])[rotation.order]
-        # Orthogonal components first, since `_eliminate` works on the leading block; then carriers and states.
-        order = np.concatenate([new, carriers, np.arange(first + size, len(self.states))])
+        memories = np.concatenate([np.arange(first), first + rotation.first])[rotation.order]
+        # Orthogonal components first, since `_eliminate` works on the leading block; then memories and states.
+        order = np.concatenate([new, memories, np.arange(first + size, len(self.states))])
         self.states, self.sides = self.states[np.ix_(order, order)], self.sides[order]
-        self.carriers = carriers.size
+        self.memories = memories.size
         self._eliminate(new.size)
 
     def finish(self) -> None:
         """Eliminate all that is left but x₀, and fill the upper triangle of its information."""
         self._eliminate(len(self.states))
-        self.times, self.carriers = [], 0
+        self.times, self.memories = [], 0
         self.hidden = np.tril(self.hidden) + np.tril(self.hidden, -1).T
 
     def _eliminate(self, size: int) -> None:
@@ -421,7 +422,7 @@ class Front:
             linalg.solve_triangular(factor, part, lower=True, check_finite=False)
             for part in (self.states[:size, size:], self.sides[:size])
         )
-        width = self.touched.size
+        width = self.coupled.size
         self.states = self.states[size:, size:] - half.T @ half
         self.sides = self.sides[size:] - half.T @ sides
         shared = sides[:, :width]
@@ -449,8 +450,8 @@ class Eliminated:
 def eliminate(problem: SparseStates) -> Eliminated:
     """Return the equations of x₀ after all unseen states are eliminated."""
     f, replicates = problem.data.seen.free.size, problem.data.values.shape[0]
-    touched = _touched(problem)
-    front = Front(touched, replicates)
+    coupled = _coupled(problem)
+    front = Front(coupled, replicates)
     J, right = sparse.csr_array((f, f)), np.zeros((f, replicates))
     for rows in problem:
         # Rounded answers come as a second set of rows of the same step and need no new states.
@@ -472,43 +473,45 @@ def eliminate(problem: SparseStates) -> Eliminated:
             right += plain.hidden.T @ plain.values
             front.squares += np.square(plain.values).sum(axis=0)
     front.finish()
-    right[touched] += front.right
-    gross = np.array(J.diagonal())
-    gross[touched] += front.gross
+    right[coupled] += front.right
+    uncancelled = np.array(J.diagonal())
+    uncancelled[coupled] += front.uncancelled
     J, dense = sparse.csr_array(J), front.hidden
 
     def apply(columns: Array) -> Array:
         product = np.asarray(J @ columns)
-        product[touched] += dense @ columns[touched]
+        product[coupled] += dense @ columns[coupled]
         return product
 
     diagonal, matrix = np.array(J.diagonal()), None
-    diagonal[touched] += dense.diagonal()
+    diagonal[coupled] += dense.diagonal()
     if f <= limits.DENSE_LIMIT:
         matrix = np.asarray(J.toarray())
-        matrix[np.ix_(touched, touched)] += dense
-    return Eliminated(Equations(apply, diagonal, right, matrix=matrix, gross=gross), front.squares, front.log_det)
+        matrix[np.ix_(coupled, coupled)] += dense
+    return Eliminated(
+        Equations(apply, diagonal, right, matrix=matrix, uncancelled=uncancelled), front.squares, front.log_det
+    )
 
 
-def _touched(problem: SparseStates) -> NDArray[np.int64]:
+def _coupled(problem: SparseStates) -> NDArray[np.int64]:
     """Return the free agents whose x₀ is in a row with an unobserved state; raise an error if the front is too wide."""
-    touched = np.zeros(problem.data.seen.free.size, dtype=bool)
+    coupled = np.zeros(problem.data.seen.free.size, dtype=bool)
     widest = 0
     for rows in problem:
         part = rows.part(rows.touching())
-        touched[part.hidden.indices] = True
+        coupled[part.hidden.indices] = True
         # A pass over all rows before any dense matrix is allocated: an error after minutes of work would be worse than
         # computing the rows twice.
         widest = max(widest, sum(matrix.shape[1] for matrix in rows.unknown))
-    width = widest + int(touched.sum())
+    width = widest + int(coupled.sum())
     if width > limits.FRONT_LIMIT:
         rule = f"at most {limits.FRONT_LIMIT:,} unobserved states and hidden opinions may meet in one step"
         remedy = "observe more agents, leave no gaps in time, or use the method ols, which takes any size"
         raise TooLargeError(message(rule, got=f"{width:,}", remedy=remedy), argument="method")
-    return np.flatnonzero(touched)
+    return np.flatnonzero(coupled)
 
 
 def sparse_estimate(model: Model, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate x̂₀ = (J + P⁻¹)⁻¹(r + P⁻¹m), the best linear unbiased one if there is no prior."""
-    equations = eliminate(SparseStates(model, data)).equations.given(data.known, prior)
+    equations = eliminate(SparseStates(model, data)).equations.with_prior(data.known, prior)
     return estimate_from(model, data, "kalman", **equations.solved()._asdict())

@@ -461,14 +461,14 @@ def without_copies(values: Array, variance: Array) -> tuple[Array, Array]:
 
 def as_text(estimate: Estimate) -> str:
     """Return a heading, the facts, and the first few agents."""
-    table = rows(estimate)
+    table = summary_rows(estimate)
     column = max(len(name) for name, _ in table) + 2
     return "\n".join([heading(estimate), *(f"  {name:<{column}}{value}" for name, value in table)])
 
 
 def as_html(estimate: Estimate) -> str:
     """Return the same as HTML, with every text escaped."""
-    return f"<div>{html_table(rows(estimate), heading(estimate))}{_sketch(estimate)}</div>"
+    return f"<div>{html_table(summary_rows(estimate), heading(estimate))}{_sketch(estimate)}</div>"
 
 
 def _sketch(estimate: Estimate) -> str:
@@ -491,7 +491,7 @@ def heading(estimate: Estimate) -> str:
     return f"Hidden opinions of {n:,} agents{when} by {estimate.method}{times}"
 
 
-def rows(estimate: Estimate) -> Rows:
+def summary_rows(estimate: Estimate) -> Rows:
     """Return the table of names and values."""
     n, identified = estimate.value.shape[1], int(estimate.identified.sum())
     table = [("identified", f"{identified:,} of {n:,} agents, rank {estimate.rank:,}")]

@@ -526,7 +526,7 @@ def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Esti
     # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
         return _agent_by_agent(problem, inverted, data, prior)
-    equations = problem.equations(inverted).among(data.seen.free, data.known).given(data.known, prior)
+    equations = problem.equations(inverted).among(data.seen.free, data.known).with_prior(data.known, prior)
     return estimate_from(model, data, NAME, **equations.solved()._asdict())
 
 

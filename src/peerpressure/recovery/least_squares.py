@@ -353,8 +353,8 @@ class Equations:
 
     ``apply`` returns J times columns, (f, b), ``matrix`` is J itself where it is known, and ``diagonal`` (f,) its
     diagonal; ``right`` is r, (f, replicates). ``rows`` are E (m, f) and ``values`` c (replicates, m), of which only
-    dense equations have any. ``gross`` (f,) is the diagonal of J before information was subtracted from it, to which
-    rounding errors in J are relative. ``evident`` says that J determines all unknowns; False is no answer.
+    dense equations have any. ``uncancelled`` (f,) is the diagonal of J before information was subtracted from it, to
+    which rounding errors in J are relative. ``evident`` says that J determines all unknowns; False is no answer.
     """
 
     apply: Callable[[Array], Array]
@@ -363,7 +363,7 @@ class Equations:
     rows: Array | None = None
     values: Array | None = None
     matrix: Array | None = None
-    gross: Array | None = None
+    uncancelled: Array | None = None
     evident: bool = False
 
     @property
@@ -376,12 +376,12 @@ class Equations:
         """The matrix."""
         return self.apply(np.eye(self.diagonal.size)) if self.matrix is None else self.matrix
 
-    def given(self, known: Array, prior: Prior | None) -> Equations:
+    def with_prior(self, known: Array, prior: Prior | None) -> Equations:
         """Return the equations of the unknown opinions, those that are NaN in ``known``, with a prior of all."""
         if prior is None:
             return self
         means, rest = prior.given(known)
-        f, apply, gross = self.diagonal.size, self.apply, self.gross
+        f, apply, uncancelled = self.diagonal.size, self.apply, self.uncancelled
         if not self.is_dense and not rest.is_diagonal:
             rule = f"a correlated prior is supported for at most {limits.DENSE_LIMIT:,} agents"
             raise TooLargeError(message(rule, got=f"{f:,}", remedy="use a prior of variances"))
@@ -397,7 +397,7 @@ class Equations:
             diagonal=self.diagonal + own,
             right=self.right + (columns * means.T if rest.is_diagonal else columns @ means.T),
             matrix=None if self.matrix is None else self.matrix + (np.diag(own) if rest.is_diagonal else added),
-            gross=None if gross is None else gross + own,
+            uncancelled=None if uncancelled is None else uncancelled + own,
             evident=True,
         )
 
@@ -425,15 +425,15 @@ class Equations:
         return self._dense() if self.is_dense else self._iterated()
 
     def _dense(self) -> Solved:
-        scale = None if self.gross is None else np.sqrt(np.where(self.gross > 0, self.gross, 1.0))
+        scale = None if self.uncancelled is None else np.sqrt(np.where(self.uncancelled > 0, self.uncancelled, 1.0))
         found = solve(self.J, self.rows, self.values, scale)
         value = found.value(self.J, self.right.T)
         return Solved(value, found.inverse, found.identified, found.rank, found.condition)
 
     def _iterated(self) -> Solved:
         # A diagonal of nothing but rounding errors is that of an unknown without information: it is not inverted.
-        gross = self.diagonal if self.gross is None else self.gross
-        informed = (self.diagonal > NEGLIGIBLE * gross)[:, None]
+        uncancelled = self.diagonal if self.uncancelled is None else self.uncancelled
+        informed = (self.diagonal > NEGLIGIBLE * uncancelled)[:, None]
         # Jacobi's preconditioner; 1 avoids a division by 0.
         scale, whole = np.where(informed[:, 0], self.diagonal, 1.0), bool(informed.all())
 
