@@ -213,6 +213,12 @@ class AnswerLikelihood:
         top = replace(top, root=np.asarray(np.linalg.cholesky(covariance), dtype=np.float64), visited=[])
         return top.climbed(z, _FINE), covariance
 
+    def drawn(self, top: Maximum, covariance: Array, count: int) -> Array:
+        """Return so many draws of coordinates by their covariance, (count, d), the same at every call."""
+        values, V = np.linalg.eigh(covariance)
+        scores = np.random.default_rng(0).standard_normal((count, values.size))
+        return np.clip(top.point + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, top.low, top.high)
+
     def hidden(self, top: Maximum, drop: float) -> tuple[Array, Array, tuple[Array, Array]]:
         """Return mean and covariance of hidden opinions over the coordinates, and the ends of their intervals."""
         z, size = top.point, top.point.size

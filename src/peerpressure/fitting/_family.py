@@ -13,6 +13,7 @@ from scipy import special
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._courses import NO_PARAMETERS, Course, ParameterTable
 from peerpressure.fitting._integrated import (
+    DRAWS,
     Criterion,
     RecordSums,
     conditional_model,
@@ -37,8 +38,6 @@ from peerpressure.support.resources import few_threads
 SHORT, MANY_AGENTS = 50, 30
 # Points from which a search begins.
 _SEARCHES = 2
-# Draws of the parameters of one model, from which averages over models are made.
-_DRAWS = 200
 # Step of second differences in coordinates of exact answers.
 _STEP = 0.02
 # Most by which the logarithm of the likelihood may exceed that of a normal law at a draw.
@@ -185,7 +184,7 @@ class FamilyFit:
     def _sample(self) -> tuple[Array, Array]:
         """Draws of the coordinates and their shares; they are the same at every call."""
         if not self.z.size:
-            return np.zeros((_DRAWS, 0)), np.full(_DRAWS, 1 / _DRAWS)
+            return np.zeros((DRAWS, 0)), np.full(DRAWS, 1 / DRAWS)
         return self.record.sample(self)
 
     def draws(self) -> tuple[Array, Array]:
@@ -343,7 +342,7 @@ class ExactRecord:
 
     def noise_factors(self, dynamics: Dynamics) -> Array:
         """Return what σ may be, in units of its estimate."""
-        return noise_factors(sums_of(self.panel, dynamics).freedom, _DRAWS)
+        return noise_factors(sums_of(self.panel, dynamics).freedom)
 
     def _columns(self, dynamics: Dynamics) -> Array:
         """Return unit columns of what hidden opinions are expected to depend on at the fitted parameters, (n, k)."""
@@ -398,14 +397,14 @@ class ExactRecord:
         """
         z, covariance, ends, rng = fit.z, fit.curved[1], fit.ends, np.random.default_rng(0)
         flat = ~(fit.std <= np.ptp(ends, axis=1))
-        scores = rng.standard_normal((_DRAWS, z.size))
+        scores = rng.standard_normal((DRAWS, z.size))
         scores[:, flat] = 0.0
         root = np.zeros((z.size, z.size))
         steep = np.ix_(~flat, ~flat)
         values, V = np.linalg.eigh(covariance[steep])
         root[steep] = V * np.sqrt(np.maximum(values, 0.0))
         points = z + scores @ root.T
-        points[:, flat] = ends[flat, 0] + rng.random((_DRAWS, int(flat.sum()))) * np.ptp(ends[flat], axis=1)
+        points[:, flat] = ends[flat, 0] + rng.random((DRAWS, int(flat.sum()))) * np.ptp(ends[flat], axis=1)
         points[0] = z
         scores[0] = 0.0
         inside = np.clip(points, fit.top.low, fit.top.high)
@@ -500,12 +499,9 @@ class MeasuredRecord:
 
     def sample(self, fit: FamilyFit) -> tuple[Array, Array]:
         """Return draws of coordinates by their curvature (m, d), none beyond the ends of intervals, and shares."""
-        values, V = np.linalg.eigh(fit.curved[1])
-        scores = np.random.default_rng(0).standard_normal((_DRAWS, values.size))
-        points = np.clip(fit.z + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, fit.top.low, fit.top.high)
-        own = len(fit.ends)
+        points, own = self.likelihood.drawn(fit.top, fit.curved[1], DRAWS), len(fit.ends)
         points[:, :own] = np.clip(points[:, :own], *fit.ends.T)
-        return points, np.full(_DRAWS, 1 / _DRAWS)
+        return points, np.full(DRAWS, 1 / DRAWS)
 
     def predictions(self, z: Array, panel: Panel) -> Array:
         """Return each answer as predicted from the rows before it, (T, n)."""

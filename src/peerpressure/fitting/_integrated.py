@@ -67,6 +67,8 @@ _FEWEST_PROBES = 4
 MANY_AGENTS, FEW_ROWS = 30, 12
 # The range of log λ that is searched, the points of a grid of it, and how often a finer grid follows.
 _LOG_SPREAD, _SPREADS, _REFINEMENTS = 14.0, 29, 3
+# Draws of the parameters of one model, from which averages over models are made.
+DRAWS = 200
 # Points at which the share that an opinion keeps of its own estimate is integrated.
 _SHARES = 12
 
@@ -102,16 +104,20 @@ class RecordSums:
     @property
     def height(self) -> float:
         """The log-likelihood of the deviations of agents from their own level, at its maximum in σ."""
-        deviations = -0.5 * self.freedom * (_LOG_TWO_PI + np.log(self.variance) + 1)
-        return float(self.log_scale + deviations - 0.5 * self.log_det)
+        return float(self.log_scale + height_at_best(self.freedom, self.variance) - 0.5 * self.log_det)
 
 
-def noise_factors(freedom: int, count: int) -> Array:
-    """Return what σ may be, in units of its estimate: so many evenly spread quantiles, in random order.
+def height_at_best(count: int, variance: float) -> float:
+    """Return the log-likelihood of so many independent normal residuals whose mean square is the variance."""
+    return -0.5 * count * (_LOG_TWO_PI + float(np.log(variance)) + 1)
+
+
+def noise_factors(freedom: int) -> Array:
+    """Return what σ may be, in units of its estimate, for each draw: evenly spread quantiles, in random order.
 
     The squares of residuals are σ² times a χ² of their degrees of freedom.
     """
-    levels = (np.random.default_rng(1).permutation(count) + 0.5) / count
+    levels = (np.random.default_rng(1).permutation(DRAWS) + 0.5) / DRAWS
     return np.asarray(np.sqrt(max(freedom, 1) / special.chdtri(max(freedom, 1), levels)))
 
 

@@ -35,6 +35,7 @@ from peerpressure.fitting._integrated import OpinionLaw
 from peerpressure.fitting._parameters import Shared, Unknowns
 from peerpressure.fitting._record import adopted_part, unit_columns
 from peerpressure.model.step import Array
+from peerpressure.recovery.least_squares import whiten_pair
 from peerpressure.recovery.limits import FIT_RESPONSES
 from peerpressure.support.progress import check_cancelled
 
@@ -75,7 +76,7 @@ class FitDesign:
         if phi:
             before = np.zeros_like(values)
             before[..., 1:, :] = values[..., :-1, :]
-            values = np.where(self.follows, (values - phi * before) / np.sqrt(1 - phi**2), values)
+            values = np.where(self.follows, whiten_pair(values, before, phi), values)
         return values * self.used
 
 

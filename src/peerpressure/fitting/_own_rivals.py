@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
 from peerpressure.fitting._courses import NO_PARAMETERS
-from peerpressure.fitting._integrated import noise_factors
+from peerpressure.fitting._integrated import DRAWS, height_at_best, noise_factors
 from peerpressure.fitting._record import Panel
 from peerpressure.model.step import Array
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import check_cancelled
 
-_LOG_TWO_PI = float(np.log(2 * np.pi))
 # Agents from which an effect of each period explains less of the noise than it is charged for.
 _SHARING = 6
 # Shares of the last answer that are searched, and points of a first look.
@@ -40,8 +39,6 @@ _LOG_SPREADS = (-12.0, 12.0)
 
 # Weight of neighbours beyond which nothing is left of the own, and the least share of it that opinions are read from.
 _ALL, _LEAST = 0.998, 0.05
-# Draws of the weight of neighbours, from which averages over models are made.
-_DRAWS = 200
 
 Memory: TypeAlias = Literal["none", "free", "whole"]
 Levels: TypeAlias = Literal["own", "common", "none"]
@@ -224,11 +221,11 @@ class OwnFit:
 
         Pressure is that by which the mean of the neighbours has this weight at the mean degree.
         """
-        scores = np.random.default_rng(0).standard_normal(_DRAWS)
+        scores = np.random.default_rng(0).standard_normal(DRAWS)
         weight = np.clip(self.level.weight + self.level.weight_std * scores, 0.0, _ALL)
         pressure = weight / (1 - weight) / (float(self.panel.slope.mean()) or 1.0)
-        noise = self.noise_std * noise_factors(self._freedom, _DRAWS) / (1 - weight)
-        return np.column_stack([pressure, pressure, pressure, 0 * pressure, noise]), np.full(_DRAWS, 1 / _DRAWS)
+        noise = self.noise_std * noise_factors(self._freedom) / (1 - weight)
+        return np.column_stack([pressure, pressure, pressure, 0 * pressure, noise]), np.full(DRAWS, 1 / DRAWS)
 
     @property
     def _freedom(self) -> int:
@@ -268,7 +265,7 @@ def _level_of(panel: Panel, law: OwnLaw, memory: float) -> _Level:
         c = np.linalg.lstsq(G - P.T @ (share[:, None] * P), r - P.T @ (share * q), rcond=1e-12)[0]
         rss = squares - share @ q**2 - c @ (r - P.T @ (share * q))
         variance = max(float(rss), 1e-24 * squares + 1e-300) / value.size
-        height = equations.log_scale - 0.5 * value.size * (_LOG_TWO_PI + np.log(variance) + 1)
+        height = equations.log_scale + height_at_best(value.size, variance)
         return float(height - 0.5 * np.log1p(spread * information).sum()), c, variance
 
     spread = 0.0

@@ -20,7 +20,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._courses import NO_PARAMETERS, TELLING_ROWS, Course, ParameterTable, course_names, course_of
 from peerpressure.fitting._family import ExactRecord, FamilyFit, MeasuredRecord
-from peerpressure.fitting._integrated import Criterion, noise_factors, sums_of
+from peerpressure.fitting._integrated import DRAWS, Criterion, height_at_best, noise_factors, sums_of
 from peerpressure.fitting._maximum import Maximum
 from peerpressure.fitting._measured_rivals import measured_likelihood
 from peerpressure.fitting._own_rivals import OWN_LAWS, fit_own, own_names
@@ -31,9 +31,6 @@ from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant
 
-_LOG_TWO_PI = float(np.log(2 * np.pi))
-# Draws of the parameters of one model, from which averages over models are made.
-_DRAWS = 200
 # Weight of neighbours that is searched up to, and beyond which it is at this end.
 _MOST, _ALL = 0.999, 0.998
 # Step of second differences in that weight.
@@ -175,21 +172,19 @@ class AverageFit:
 
         With the degree as stubbornness, pressure is b/(1 − b); here it is that of a tie at the mean degree.
         """
-        scores, shares = np.random.default_rng(0).standard_normal(_DRAWS), np.full(_DRAWS, 1 / _DRAWS)
+        scores, shares = np.random.default_rng(0).standard_normal(DRAWS), np.full(DRAWS, 1 / DRAWS)
         if self.measured is None:
             weight = np.clip(self.weight + self.weight_std * scores, 0.0, _MOST)
-            noise = self.std * noise_factors(self.panel.count - (self.weight_std > 0), _DRAWS) / (1 - weight)
+            noise = self.std * noise_factors(self.panel.count - (self.weight_std > 0)) / (1 - weight)
         else:
             weight, noise = self._drawn(*self.measured)
         pressure = weight / (1 - weight) / (float(self.panel.slope.mean()) or 1.0)
-        errors = () if self.panel.errors is None else (np.full(_DRAWS, self.error),)
-        return np.column_stack([pressure, pressure, pressure, np.ones(_DRAWS), noise, *errors]), shares
+        errors = () if self.panel.errors is None else (np.full(DRAWS, self.error),)
+        return np.column_stack([pressure, pressure, pressure, np.ones(DRAWS), noise, *errors]), shares
 
     def _drawn(self, likelihood: AnswerLikelihood, top: Maximum) -> tuple[Array, Array]:
         """Return draws of the weight and of the noise of opinions behind answers with errors, (m,) each."""
-        values, V = np.linalg.eigh(likelihood.curved(top)[1])
-        scores = np.random.default_rng(0).standard_normal((_DRAWS, values.size))
-        points = np.clip(top.point + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, top.low, top.high)
+        points = likelihood.drawn(top, likelihood.curved(top)[1], DRAWS)
         rho = np.array([likelihood.shared(z).rho[0, 0] for z in points])
         return rho / (1 + rho), np.exp(points[:, -1])
 
@@ -244,7 +239,7 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
         size = float((pull**2).sum())
         best = 0.0 if alone or not size else float(np.clip((pull * changes).sum() / size, 0.0, _MOST))
         variance = float(np.square(changes - best * pull).mean())
-        height = -0.5 * panel.count * (_LOG_TWO_PI + np.log(variance) + 1)
+        height = height_at_best(panel.count, variance)
         information = size / variance
     else:
 
@@ -294,8 +289,7 @@ def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
     squares = sums.rss + float(off @ sums.information @ off)
     # The filter's noise is that of opinions, of which a share of 1 − b is shown.
     variance = squares / sums.count
-    height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
-    return height, variance * (1 - weight) ** 2
+    return sums.log_scale + height_at_best(sums.count, variance), variance * (1 - weight) ** 2
 
 
 def rival_names(panel: Panel) -> tuple[str, ...]:

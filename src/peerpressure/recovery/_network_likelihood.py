@@ -26,6 +26,7 @@ from scipy.special import stdtr
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model.step import Array
+from peerpressure.recovery.least_squares import whiten_pair
 from peerpressure.recovery.limits import LEAST_INFORMATION
 from peerpressure.support.progress import check_cancelled
 
@@ -76,8 +77,7 @@ class Steps:
             now = self._terms(part, centre)
             if self.coefficient:
                 before = self._terms(part - 1, centre)
-                white = np.sqrt(1 - self.coefficient**2)
-                now = [(a - self.coefficient * b) / white for a, b in zip(now, before, strict=True)]
+                now = [whiten_pair(a, b, self.coefficient) for a, b in zip(now, before, strict=True)]
             d, e, b, u = (np.nan_to_num(term.reshape(-1, term.shape[-1])) for term in now)
             yield d, e, b, u[:, 0]
 

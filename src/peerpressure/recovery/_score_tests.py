@@ -44,7 +44,7 @@ from peerpressure.noise import Gaussian, Noise
 from peerpressure.recovery import limits
 from peerpressure.recovery._misses import Kind, Score, ScoreTests
 from peerpressure.recovery.innovations import ObservedSteps, lagged_outputs, observed_steps
-from peerpressure.recovery.least_squares import innovation_std
+from peerpressure.recovery.least_squares import innovation_std, whiten_pair
 from peerpressure.recovery.limits import SCORED_NUMBERS
 from peerpressure.recovery.observation import Outputs
 from peerpressure.support.progress import check_cancelled
@@ -236,14 +236,15 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
     if phi:
         # Given the past, noise is predicted by that of the step before, or has no past at all.
         used = used & (follows | (steps.times == 1)[:, None])
-    fresh = np.where(follows, innovation_std(phi), 1.0)
+    link = phi * follows
+    fresh = innovation_std(link)
     sigma = noise.scale(steps.times)[:, None] * noise.deviations(model.n)
 
     def earlier(values: Array) -> Array:
-        return np.concatenate([np.zeros_like(values[..., :1, :]), values[..., :-1, :]], axis=-2) * follows
+        return np.concatenate([np.zeros_like(values[..., :1, :]), values[..., :-1, :]], axis=-2)
 
     def whitened(now: Array, past: Array) -> Array:
-        return np.asarray((now - phi * earlier(past)) / fresh)
+        return np.asarray(whiten_pair(now, earlier(past), link))
 
     def stacked(values: Array | Mask) -> Array:
         return np.ascontiguousarray(np.broadcast_to(values, (count, *used.shape)).reshape(-1, model.n))
@@ -274,7 +275,7 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
     own = direction(steps.degrees * predicted - steps.around, steps.degrees * steps.public - steps.around)
     pairs = [(stacked(pull / fresh * used), stacked(heard))]
     if phi:
-        pairs.append((stacked(-phi * earlier(pull) / fresh * used), stacked(earlier(heard))))
+        pairs.append((stacked(-link * earlier(pull) / fresh * used), stacked(earlier(heard) * follows)))
     spans = tuple(slice(r * len(used), (r + 1) * len(used)) for r in range(count))
     design = _Design(
         spans,

@@ -82,8 +82,8 @@ class Whitening:
         return np.asarray(out / self.scale[:, None])
 
 
-def whiten_pair(now: Any, before: Any, link: float) -> Any:
-    """Return (v_t − link v_{t−1})/√(1 − link²) for numbers, arrays or sparse matrices."""
+def whiten_pair(now: Any, before: Any, link: Any) -> Any:
+    """Return (v_t − link v_{t−1})/√(1 − link²), for numbers, arrays or sparse matrices."""
     return (now - link * before) * (1 / innovation_std(link))
 
 

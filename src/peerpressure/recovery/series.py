@@ -18,7 +18,7 @@ from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery.innovations import observed_steps
-from peerpressure.recovery.least_squares import innovation_std
+from peerpressure.recovery.least_squares import innovation_std, whiten_pair
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.recovery.observation import Outputs
 from peerpressure.support.progress import check_cancelled
@@ -84,11 +84,10 @@ def _unlinked(
         # A copy, as an answer without a residual of its own still links the next one.
         here = present[row].copy()
         link = np.where(last >= 0, phi ** (times[row] - times[last]).astype(np.float64), 0.0)
-        fresh = innovation_std(link)
         columns = np.arange(last.size)
-        new_b[:, row] = (b[:, row] - link * b[:, last, columns]) / fresh
-        new_a[row] = (a[row] - link * a[last, columns]) / fresh
-        std[row] *= fresh
+        new_b[:, row] = whiten_pair(b[:, row], b[:, last, columns], link)
+        new_a[row] = whiten_pair(a[row], a[last, columns], link)
+        std[row] *= innovation_std(link)
         if not across_gaps:
             present[row] &= (last >= 0) & (times[row] - times[last] == 1)
         last[here] = row
