@@ -183,7 +183,8 @@ def _recovered(estimates: list[Estimate]) -> Estimates:
     names = [*estimates[0].model.network.name_columns([])]
     table = pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "value", "std", "identified"]]
     # Agents have a table.
-    told = [[heading(one), *(f"{name}: {text}" for name, text in summary_rows(one) if name[0] != " ")] for one in estimates]
+    rows = [[f"{name}: {text}" for name, text in summary_rows(one) if name[0] != " "] for one in estimates]
+    told = [[heading(one), *own] for one, own in zip(estimates, rows, strict=True)]
     facts = {"methods": [_facts(one) for one in estimates], "agents": table.to_dict(orient="records")}
     return Estimates(OPINIONS, [line for lines in told for line in lines], facts, {"estimates": table})
 

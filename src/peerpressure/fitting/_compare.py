@@ -19,6 +19,7 @@ from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, read_waves
 from peerpressure.recovery import Observation, read_observations
+from peerpressure.recovery.data import refuse_model
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.progress import ShouldStop, announce, cancellable, check_cancelled
 from peerpressure.support.resources import few_threads
@@ -121,7 +122,7 @@ def compare(
     'People respond to their neighbours.'
     """
     _check_start(start)
-    _refuse_swapped(data)
+    refuse_model(data, "network")
     graph = _network_of(network)
     with cancellable(should_stop):
         panel, notes = _panel_of(
@@ -201,13 +202,6 @@ def _refuse_taken(rivals: Mapping[str, Model], known: Sequence[str]) -> None:
         raise InvalidInputError(
             message("names of models must differ from those of rivals", got=taken[0], remedy=remedy)
         )
-
-
-def _refuse_swapped(data: object) -> None:
-    """Raise an error for a network in the place of the data."""
-    if isinstance(data, Graph | Model):
-        rule, remedy = "data come first, and the network after them", "call compare(data, network)"
-        raise InvalidInputError(message(rule, got=f"a {type(data).__name__} first", remedy=remedy))
 
 
 def _network_of(network: object) -> Graph | None:

@@ -28,7 +28,7 @@ from peerpressure.privacy._accounting import (
     positive,
     promise_of,
 )
-from peerpressure.privacy._definition import Definition, Observed, Unit, has_grid
+from peerpressure.privacy._definition import WIDTH, Definition, Observed, Unit, as_lines, has_grid
 from peerpressure.privacy._shifts import (
     Shifts,
     box_maximum,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_WIDTH = 88
 _NAMES = {
     "information": "Fisher information",
     "own_information": "  of its own series",
@@ -432,14 +431,13 @@ def budget_text(account: Budget) -> str:
     elif count:
         who, rows = f"agent {worst.name} with {count:,} topic{'s' * (count != 1)}", " persons"
     lead = f"for {who}, the most exposed of {len(table):,}{rows}:"
-    return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, _WIDTH), *definition_lines(definition)])
+    return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, WIDTH), *definition_lines(definition)])
 
 
 def definition_lines(definition: Definition) -> list[str]:
     """Return the terms of a definition and its warnings as lines."""
-    said = [f"{name.capitalize()}: {term}" for name, term in definition.terms.items()]
-    said += [f"Warning: {sentence}" for sentence in definition.warnings]
-    return [line for one in said for line in textwrap.wrap(one, _WIDTH, subsequent_indent="  ")]
+    warnings = [line for sentence in definition.warnings for line in as_lines({"warning": sentence})]
+    return [*as_lines(definition.terms), *warnings]
 
 
 # Calibration: how much noise a budget asks for, and what accuracy it leaves

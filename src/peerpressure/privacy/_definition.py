@@ -7,6 +7,7 @@ entry of ``DEFINITION`` and one of ``Definition.terms``.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,6 +27,9 @@ from peerpressure.privacy._shifts import leaks_at_first_step, require_public_sta
 from peerpressure.recovery import Observation
 from peerpressure.support.immutable import read_only
 from peerpressure.theory.propagation import step_count
+
+# Columns of texts for a terminal.
+WIDTH = 88
 
 Observed: TypeAlias = Sequence[Hashable] | Observation | None
 
@@ -413,6 +417,12 @@ def start_term(system: System, *, sees_start: bool = False) -> str:
         "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "
         "which reveals part of it; a public start, or no pressure at the first step, avoids that."
     )
+
+
+def as_lines(sentences: Mapping[str, str]) -> list[str]:
+    """Return named sentences as lines of a text, the further lines of each indented."""
+    said = (f"{name.capitalize()}: {sentence}" for name, sentence in sentences.items())
+    return [line for one in said for line in textwrap.wrap(one, WIDTH, subsequent_indent="  ")]
 
 
 def as_observation(observed: Observed) -> Observation | None:

@@ -16,6 +16,7 @@ from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._definition import (
+    WIDTH,
     Observed,
     as_observation,
     has_grid,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 # Columns solved for at a time where a covariance is an operator: more share a product, but need n numbers each.
 _COLUMNS = 256
 _SHOWN = 8  # agents listed by name
-_WIDTH = 88
 
 
 @final
@@ -338,4 +338,4 @@ def exposure_text(result: Exposure) -> str:
         "  " + "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in [columns, *rows]
     ]
     more = [f"  {text}" for text in rest[: len(rest) - bool(result.note)]]
-    return "\n".join([head, mean, *(line.rstrip() for line in lines), *more, *textwrap.wrap(result.note, _WIDTH)])
+    return "\n".join([head, mean, *(line.rstrip() for line in lines), *more, *textwrap.wrap(result.note, WIDTH)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-import textwrap
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -23,7 +22,7 @@ from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, write_events, write_network
 from peerpressure.privacy._accounting import checked_delta, checked_epsilon, positive
 from peerpressure.privacy._budget import Budget, budget_of, calibration_of
-from peerpressure.privacy._definition import Definition, Granularity, Unit
+from peerpressure.privacy._definition import Definition, Granularity, Unit, as_lines
 from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
 from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start, require_unrelated_start
 from peerpressure.simulation import Progress, simulate_preferred
@@ -39,7 +38,6 @@ from peerpressure.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
-_WIDTH = 88
 PublicStart: TypeAlias = bool | Literal["published"]
 # Parts of δ that are set aside for the finite number of random bits; the first that suffices is taken.
 _RESERVES = (1e-6, 1e-4, 1e-2, 0.5)
@@ -152,8 +150,7 @@ class Release:
         return sorted(path.name for path in folder.iterdir())
 
     def __str__(self) -> str:
-        lines = (f"{name.capitalize()}: {sentence}" for name, sentence in self.statement.items())
-        return "\n".join(line for one in lines for line in textwrap.wrap(one, _WIDTH, subsequent_indent="  "))
+        return "\n".join(as_lines(self.statement))
 
 
 def release(

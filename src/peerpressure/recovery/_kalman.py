@@ -166,13 +166,15 @@ class Correction:
 class FilterStep:
     """The filter at time t: the state before and after the answers of t, and the information about θ.
 
-    ``exact`` are the positions of the agents whose answers are known without observation noise.
+    ``legible`` are the corrections that are not lost in the last digits of the answers, and ``exact`` the positions of
+    the agents whose answers are known without observation noise.
     """
 
     t: int
     transition: Transition | None
     predicted: FilterState
     corrections: tuple[Correction, ...]
+    legible: tuple[Correction, ...]
     state: FilterState
     information: InformationState
     exact: NDArray[np.int64]
@@ -200,6 +202,7 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
             tolerance = np.where(step.noise_std > 0, np.minimum(tolerance, step.noise_std / 2), tolerance)
         state = predicted
         corrections: tuple[Correction, ...] = ()
+        legible = corrections
         agents, noise = data.seen.agents[:0], data.seen.noise_variance
         if t in rows:
             there = data.present[rows[t]]
@@ -209,8 +212,9 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
             # Both sides of an exact fact are rounded: the answer, and weights that multiply opinions of any size.
             weight = np.linalg.norm(exact[:, : information.n], axis=1)
             errors = np.maximum(errors, WRONG_DIGITS * (last_digit + digit * information.size * weight))
-            information = information.condition(exact, errors, _noisy_facts(corrections, exact.shape[1], last_digit))
-        yield FilterStep(t, step, predicted, corrections, state, information, agents[: 0 if noise else None])
+            legible = tuple(c for c in corrections if c.variance > (MIN_SIGNIFICANT * last_digit) ** 2)
+            information = information.condition(exact, errors, noisy_facts(legible, exact.shape[1]))
+        yield FilterStep(t, step, predicted, corrections, legible, state, information, agents[: 0 if noise else None])
 
 
 def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
@@ -219,13 +223,11 @@ def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
     return deque(run_filter(system, data, prior), maxlen=1)[0]
 
 
-def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Array:
-    """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
-    legible = [c for c in corrections if c.variance > (MIN_SIGNIFICANT * last_digit) ** 2]
+def noisy_facts(corrections: tuple[Correction, ...], width: int) -> Array:
+    """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows."""
+    rows = [np.concatenate([c.slope, c.constant]) / np.sqrt(c.variance) for c in corrections]
     # np.array([]) would have one dimension and break the concatenation of augmented rows.
-    if not legible:
-        return np.empty((0, width))
-    return np.array([np.concatenate([c.slope, c.constant]) / np.sqrt(c.variance) for c in legible])
+    return np.array(rows).reshape(len(rows), width)
 
 
 def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iterator[GaussianPosterior]:

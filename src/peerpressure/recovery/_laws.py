@@ -127,7 +127,7 @@ def numerical(xi: Array, sigma: Array, present: Present, noise: Noise) -> Locati
     The law must have a density on the whole line: where it ends in a jump, no such variance holds.
     """
     law = noise.unit()
-    if not (hasattr(law, "logpdf") and np.isinf(law.support()).all()):
+    if not is_on_line(noise):
         rule = "the likelihood of such a law needs a density on the whole line"
         remedy = "use the method innovations, the best linear one"
         raise InvalidInputError(
@@ -145,6 +145,12 @@ def numerical(xi: Array, sigma: Array, present: Present, noise: Noise) -> Locati
     wide = 3 * np.where(present, sigma, 0.0).max(axis=0)
     value = _golden(fit, *_best_cell(fit, middle - wide, middle + wide))
     return value, 1 / (noise.fisher_information() * np.where(present, sigma**-2.0, 0.0).sum(axis=0))
+
+
+def is_on_line(noise: Noise) -> bool:
+    """Return whether the law has a density on the whole line."""
+    law = noise.unit()
+    return hasattr(law, "logpdf") and bool(np.isinf(law.support()).all())
 
 
 def _best_cell(fit: Callable[[Array], Array], low: Array, high: Array, cells: int = 16) -> tuple[Array, Array]:

@@ -37,13 +37,13 @@ from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Radema
 from peerpressure.recovery import limits
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
-from peerpressure.recovery._kalman import run_filter
-from peerpressure.recovery._laws import likelihood
+from peerpressure.recovery._kalman import noisy_facts, run_filter
+from peerpressure.recovery._laws import is_on_line, likelihood
 from peerpressure.recovery._score_tests import is_quick, score_tests
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate
 from peerpressure.recovery.innovations import open_steps, start_row
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
-from peerpressure.recovery.limits import LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
+from peerpressure.recovery.limits import LAW_NUMBERS, NEGLIGIBLE, PATH_BYTES
 from peerpressure.recovery.observation import Observation, Outputs, observed
 from peerpressure.recovery.series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
 from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
@@ -73,13 +73,9 @@ _HALF = float(np.sqrt(3))
 _ROOT_TWO = float(np.sqrt(2))
 
 
-def has_density(model: Model) -> bool:
+def has_scores(noise: Noise) -> bool:
     """Return whether noise has a density that `law_scores` can follow: on the whole line, or uniform."""
-    noise = model.noise
-    if isinstance(noise, (Rademacher, NoNoise)):
-        return False
-    law = noise.unit()
-    return isinstance(noise, Uniform) or (hasattr(law, "logpdf") and bool(np.isinf(law.support()).all()))
+    return not isinstance(noise, (Rademacher, NoNoise)) and (isinstance(noise, Uniform) or is_on_line(noise))
 
 
 def series_residuals(model: Model, data: Outputs) -> Residuals | None:
@@ -407,7 +403,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
         return None
     inverts = not system.is_continuous and not data.seen.rounding and not model.noise.is_frozen
     if not isinstance(model.noise, Gaussian):
-        return series_residuals(model, data) if inverts and has_density(model) else None
+        return series_residuals(model, data) if inverts and has_scores(model.noise) else None
     # Inversion is fast and loses nothing from complete answers; from others it leaves out agents with a neighbour that
     # is not observed, so it is used only if the filter takes too long.
     whole = data.complete and data.seen.free.size in (0, model.n) and bool((noise_std_by_step(model, data) > 0).all())
@@ -509,12 +505,9 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
     for step in run_filter(system, data, None):
         if step.t in row_of:
             row, width = row_of[step.t], step.information.n + data.known.shape[0]
-            last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(np.nan_to_num(data.at(row))).max())
-            kept = [c for c in step.corrections if c.variance > (MIN_SIGNIFICANT * last_digit) ** 2]
-            variance = np.array([c.variance for c in kept])
-            facts = np.array([np.concatenate([c.slope, c.constant]) for c in kept]).reshape(len(kept), width)
-            slope, values = np.split(facts / np.sqrt(variance)[:, None], [step.information.n], axis=1)
-            agents, logs = np.array([c.agent for c in kept], dtype=np.int64), float(np.log(variance).sum())
+            slope, values = np.split(noisy_facts(step.legible, width), [step.information.n], axis=1)
+            variance = np.array([c.variance for c in step.legible])
+            agents, logs = np.array([c.agent for c in step.legible], dtype=np.int64), float(np.log(variance).sum())
             yield FilteredRows(row, agents, slope, values, variance >= narrow, logs, step.information)
 
 

@@ -125,9 +125,14 @@ def read_observations(
     >>> description
     "separated by commas, agent from 'name', a column for each of 2 waves, 'wave1', 'wave2' as steps 1 to 2"
     """
-    given: object = data
-    refuse_model(given)
-    system = None if model is None else _system(model)
+    refuse_model(data)
+    return run_of(data, None if model is None else _system(model), step, origin)
+
+
+def run_of(
+    given: object, system: System | None, step: str | None = None, origin: object = None
+) -> tuple[Trajectory, str]:
+    """Return data as `read_observations` does, of a system that was checked."""
     if isinstance(given, (str, os.PathLike)):
         return _from_path(Path(given), system, step, origin)
     if _is_from(given, "pandas", "DataFrame"):
@@ -160,10 +165,10 @@ def single(run: Trajectory, row: int) -> Trajectory:
     )
 
 
-def refuse_model(data: object) -> None:
-    """Raise an error for a model or a network in the place of the data."""
+def refuse_model(data: object, other: str = "model") -> None:
+    """Raise an error for a model or a network in the place of the data, where the other argument is one of them."""
     if is_system(data) or _network_of(data) is not None:
-        rule, remedy = "data come first, and the model after them", "call it as function(data, model, ...)"
+        rule, remedy = f"data come first, and the {other} after them", f"call it as function(data, {other}, ...)"
         raise InvalidInputError(message(rule, got=f"a {type(data).__name__} first", remedy=remedy))
 
 

@@ -13,7 +13,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.model.statespace import System, checked_system, discrete_model
 from peerpressure.model.step import Array
-from peerpressure.recovery.data import observations_of, refuse_model
+from peerpressure.recovery.data import observations_of, refuse_model, run_of
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.simulation.zarr_stores import StoredArray
 from peerpressure.support.immutable import one_line, read_only
@@ -423,14 +423,15 @@ def _selected(run: Trajectory, system: System, observation: Observation | None) 
 
 def observed(data: Data, model: System, observation: Observation | None) -> tuple[System, Outputs]:
     """Return the model given who updated, and what is observed of the data: how every estimator begins."""
+    refuse_model(data)
+    system = checked_system(model)
     if isinstance(data, Outputs):
-        system = checked_system(model)
         if system.model.activation is not None and system.model.activation.is_random:
             rule = "who updated is read off a run, which has all agents and its start"
             raise InvalidInputError(message(rule, got="Outputs", remedy=f"pass the run, or {_TABLE}"))
         return system, _observed_already(data, system, observation)
-    run = observations_of(data, model)
-    system = given_who_updated(run, checked_system(model), observation)
+    run, _ = run_of(data, system)
+    system = given_who_updated(run, system, observation)
     return system, _selected(run, system, observation)
 
 
