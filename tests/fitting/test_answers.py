@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
-from peerpressure.fitting import _latent_path, fit
+from peerpressure.fitting import fit
 from peerpressure.fitting._answer_fit import answer_problems
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._answers import interval
@@ -81,10 +81,8 @@ def dense(path: LatentPath) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and covariance of all states of the first point, z_0 to z_T, from the recursion itself."""
     states, steps = path.mean.shape[1], path.gain.shape[1]
     mean, roots = [path.mean[0]], [path.covariance[0]]
-    unit = np.broadcast_to(np.eye(states), path.covariance.shape)
-    transition = [path.onwards(t, unit)[0] for t in range(1, steps + 1)]
+    transition = path.moved(slice(None), np.broadcast_to(np.eye(states), (len(path.mean), 1, states, states)))[0]
     for t in range(steps):
-        assert path.backwards(t + 1, unit)[0] == pytest.approx(transition[t].T)
         G = np.concatenate([np.diag(part[0, t]) for part in path.fresh])
         mean.append(transition[t] @ mean[-1])
         roots.append(G @ G.T)
@@ -107,6 +105,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "adaptation": {"adaptation": 0.2},
     "AR(1)": {"noise": pp.Gaussian(1.2, temporal=pp.AR1(0.6))},
     "temporal": {},
+    "many agents": {},
 }
 
 
@@ -116,6 +115,9 @@ def test_filter_and_smoother_are_those_of_the_dense_law(name: str) -> None:
     if name == "temporal":
         graphs = [model.network, pp.networks.cycle(4), pp.networks.path(4)]
         model = pp.Model(pp.TemporalNetwork.from_snapshots(graphs), model.x0, pressure=0.5, noise=model.noise)
+    if name == "many agents":
+        # Their products are left to BLAS.
+        model = pp.Model(pp.networks.complete(48), np.linspace(1, 5, 48), pressure=0.5, noise=model.noise)
     data = noisy(model, 4, 1, 0.5)
     states = np.array(data.states)
     states[0, 2, 1] = states[0, 4, 3] = np.nan
@@ -144,27 +146,6 @@ def test_filter_and_smoother_are_those_of_the_dense_law(name: str) -> None:
     opinions, covariance = first_opinions(path, seen)
     assert opinions[0] == pytest.approx(means[hidden])
     assert covariance[0] == pytest.approx(variances[np.ix_(hidden, hidden)])
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_compiled_passes_are_those_of_matrices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = panel(n=4, **VARIANTS[name])
-    data = noisy(model, 4, 1, 0.5)
-    states = np.array(data.states)
-    states[0, 2, 1] = states[0, 4, 3] = states[0, 3] = np.nan
-    problem = problem_of(model, replace(data, states=states), Observation(), ("std", "measurement_noise"))
-    points = np.log([[0.5, 0.4, 1.1], [0.2, 0.7, 0.8]])
-    seen = problem.answers.as_numbers(np.exp(2 * points[:, 0]))
-    compiled = smoothed(problem.path(points), seen)
-    assert problem.path(points).whole is not None
-    monkeypatch.setattr(_latent_path, "_WHOLE", 0)
-    by_matrices = smoothed(problem.path(points), seen)
-    assert problem.path(points).whole is None
-    assert compiled[0] == pytest.approx(by_matrices[0])
-    assert compiled[1].mean == pytest.approx(by_matrices[1].mean)
-    for some, others in zip(compiled[1].trace, by_matrices[1].trace, strict=True):
-        for one, other in zip(some, others, strict=True):
-            assert one == pytest.approx(other, abs=1e-9)
 
 
 def test_rounding_errors_larger_than_the_noise_leave_no_density() -> None:

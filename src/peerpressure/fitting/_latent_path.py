@@ -5,9 +5,8 @@ not depend on them. The state is z = (y, x), with the memory of AR(1) noise if t
 
     z_t = F_t z_{t−1} + G_t w_t,    seen_t = y_t + N(0, variance_t).
 
-Of F_t only y's dependence on neighbours is a full matrix; all else is a number for each agent, and no large
-matrix of a step is formed.
-Several points of parameters are followed side by side: the first axis of every array counts them. The passes are those
+Of F_t only y's dependence on neighbours is a full matrix; all else is a number for each agent. The first axis of
+arrays counts points of parameters. The passes are those
 of De Jong (1989), which invert no covariance of states, and the backward one gives the derivative of the density by
 everything that the path is made of, as in Koopman and Shephard (1992).
 """
@@ -17,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple, final
 
 import numpy as np
@@ -26,8 +24,6 @@ from numpy.typing import NDArray
 from peerpressure.model.step import Array
 from peerpressure.support.progress import check_cancelled
 
-# Numbers in the state up to which a step is one matrix.
-_WHOLE = 64
 # Numbers in matrices of rows whose slopes are computed together.
 _TOGETHER = 2**20
 
@@ -66,57 +62,25 @@ class LatentPath:
         """The number of agents."""
         return int(self.gain.shape[-1])
 
-    def onwards(self, row: int, columns: Array) -> Array:
-        """Return F_t times columns, (B, S, k)."""
-        return self.moved(row - 1, columns)
-
-    def backwards(self, row: int, columns: Array) -> Array:
-        """Return F_tᵀ times columns, (B, S, k)."""
-        n, (gain, pull, noise) = self.n, (part[:, row - 1, :, None] for part in (self.gain, self.pull, self.noise))
-        top, hidden = columns[:, :n], columns[:, n : 2 * n]
-        if self.rate is not None:
-            rate = self.rate[:, row - 1, :, None]
-            top, hidden = top + rate * hidden, (1 - rate) * hidden
-        parts = [self.heard(row).T @ (pull * top), gain * top + hidden]
-        if self.phi is not None:
-            phi = self.phi[:, None, None]
-            parts.append(phi * (noise * top + columns[:, 2 * n :]))
-        return np.concatenate(parts, axis=1)
-
-    def with_noise(self, row: int, P: Array) -> Array:
-        """Return a covariance plus G_t G_tᵀ."""
-        n, agents, fresh = self.n, np.arange(self.n), [part[:, row - 1] for part in self.fresh]
-        for (p, one), (q, other) in product(enumerate(fresh), enumerate(fresh)):
-            P[:, p * n + agents, q * n + agents] += one * other
-        return P
-
-    def heard(self, row: int) -> Array:
-        """Return who listens to whom at a row, (n, n)."""
-        return np.asarray(self.listening[min(row, len(self.listening)) - 1])
-
-    def moved(self, at: int | slice, columns: Array) -> Array:
-        """Return F_t times columns, of one step or of several with an axis for them."""
-        n, (gain, pull, noise) = self.n, (part[:, at, :, None] for part in (self.gain, self.pull, self.noise))
+    def moved(self, steps: slice, columns: Array) -> Array:
+        """Return F_t times columns, of several steps with an axis for them."""
+        n, (gain, pull, noise) = self.n, (part[:, steps, :, None] for part in (self.gain, self.pull, self.noise))
         public, hidden = columns[..., :n, :], columns[..., n : 2 * n, :]
-        heard = self.heard(at + 1) if isinstance(at, int) else self.listening[at if len(self.listening) > 1 else ...]
+        heard = self.listening[steps if len(self.listening) > 1 else ...]
         top, rest = pull * (heard @ public) + gain * hidden, []
         if self.phi is not None:
             phi = self.phi.reshape(-1, *[1] * (columns.ndim - 1))
             top += noise * phi * columns[..., 2 * n :, :]
             rest = [phi * columns[..., 2 * n :, :]]
         if self.rate is not None:
-            hidden = hidden + self.rate[:, at, :, None] * (top - hidden)
+            hidden = hidden + self.rate[:, steps, :, None] * (top - hidden)
         return np.concatenate(np.broadcast_arrays(top, hidden, *rest), axis=-2)
 
-    @cached_property
-    def whole(self) -> tuple[Array, Array] | None:
-        """All F and G Gᵀ, (B, T, S, S), if they are small; passes are compiled then."""
-        states = self.mean.shape[1]
-        if states > _WHOLE:
-            return None
-        F = self.moved(slice(None), np.broadcast_to(np.eye(states), (len(self.mean), 1, states, states)))
-        G = np.concatenate([part[..., None] * np.eye(self.n) for part in self.fresh], axis=-2)
-        return F, G @ G.swapaxes(-1, -2)
+    def of(self, point: int) -> tuple[Array, Array, Array, Array, Array, float]:
+        """Return what the steps of one point are made of, as the compiled passes take it."""
+        rate = np.zeros_like(self.gain[point]) if self.rate is None else self.rate[point]
+        phi = 0.0 if self.phi is None else float(self.phi[point])
+        return self.listening, self.gain[point], self.pull[point], self.noise[point], rate, phi
 
     @cached_property
     def fresh(self) -> tuple[Array, ...]:
@@ -313,93 +277,35 @@ def _error_slopes(trace: Trace) -> Array:
 
 def _forward(path: LatentPath, seen: Measurement) -> tuple[Array, Filtered]:
     """Return the logarithm of the density of what is seen, (B,), and the filter."""
-    value = np.where(seen.present, seen.value, 0.0)
-    # What is missing takes part as an observation of nothing, with variance 1.
-    variance = np.where(seen.present, seen.variance, 1.0)
-    steps = Filtered.empty(len(path.mean), len(seen.present), path.mean.shape[1], path.n)
-    steps.mean[:, 0], steps.covariance[:, 0] = path.mean, path.covariance
-    if path.whole is not None:
-        return _small_forward(*path.whole, value, variance, np.array(seen.present), steps), steps
-    return _large_forward(path, value, variance, seen.present, steps), steps
-
-
-def _small_forward(
-    F: Array, noise: Array, value: Array, variance: Array, present: NDArray[np.bool_], out: Filtered
-) -> Array:
-    """Fill in the filter from its first mean and covariance, and return the log density of what is seen, (B,).
-
-    ``F`` and ``noise`` (B, T, S, S) are the transitions and the covariances of their noise.
-    """
     from peerpressure.fitting._path_loops import forward
 
+    value = np.where(seen.present, seen.value, 0.0)
+    # What is missing takes part as an observation of nothing, with variance 1.
+    variance, present = np.where(seen.present, seen.variance, 1.0), np.array(seen.present)
+    steps = Filtered.empty(len(path.mean), len(present), path.mean.shape[1], path.n)
+    steps.mean[:, 0], steps.covariance[:, 0] = path.mean, path.covariance
     height = np.empty(len(value))
     for point in range(len(value)):
         check_cancelled()
-        arrays = [part[point] for part in out]
-        height[point] = forward(F[point], noise[point], value[point], variance[point], present, *arrays)
+        arrays = [part[point] for part in steps]
+        height[point] = forward(*path.of(point), value[point], variance[point], present, *arrays)
+        # If rounding errors are larger than the noise, there is no density.
         if height[point] == -np.inf:
             for part in arrays:
                 part[:] = np.nan
-    return height
-
-
-def _small_backward(F: Array, steps: Filtered, out: Later) -> None:
-    """Fill in what rows say together with those after them."""
-    from peerpressure.fitting._path_loops import backward
-
-    for point in range(len(F)):
-        check_cancelled()
-        arrays = [part[point] for part in (steps.gain, steps.precision, steps.score, *out)]
-        backward(F[point], *arrays)
-
-
-def _large_forward(path: LatentPath, value: Array, variance: Array, present: NDArray[np.bool_], out: Filtered) -> Array:
-    n, total = path.n, np.full(len(path.mean), present.sum() * np.log(2 * np.pi))
-    spreads = np.empty((len(present), len(path.mean), n, n))
-    mean, P = path.mean, path.covariance
-    for t, there in enumerate(present):
-        check_cancelled()
-        if t:
-            mean, P = path.onwards(t, mean[..., None])[..., 0], path.onwards(t, path.onwards(t, P).swapaxes(-1, -2))
-            P = path.with_noise(t, P)
-            out.mean[:, t], out.covariance[:, t] = mean, P
-        cross, error = P[:, :, :n] * there, np.where(there, value[:, t] - mean[:, :n], 0.0)
-        spread = spreads[t]
-        spread[:] = cross[:, :n] * there[:, None]
-        spread.reshape(len(spread), -1)[:, :: n + 1] += variance[:, t]
-        precision = np.asarray(np.linalg.inv(spread), dtype=np.float64) * there * there[:, None]
-        score, gain = _apply(precision, error), cross @ precision
-        total += (error * score).sum(axis=1)
-        mean, P = mean + _apply(cross, score), P - gain @ cross.swapaxes(-1, -2)
-        out.precision[:, t], out.score[:, t], out.gain[:, t] = precision, score, gain
-        out.mean_after[:, t], out.covariance_after[:, t] = mean, P
-    # Of all steps together: each call takes longer than a small determinant.
-    sign, log_det = np.linalg.slogdet(spreads)
-    # If rounding errors are larger than the noise, there is no density.
-    return np.asarray(-0.5 * (total + np.where(sign > 0, log_det, np.inf).sum(axis=0)))
+    return height, steps
 
 
 def _backward(path: LatentPath, steps: Filtered) -> Later:
     """Return what each row says together with those after it."""
+    from peerpressure.fitting._path_loops import backward
+
     points, rows, states, n = steps.gain.shape
-    out = Later.empty(points, rows, states, n)
-    if path.whole is not None:
-        _small_backward(path.whole[0], steps, out)
-        return out
-    r, N = np.zeros((points, states)), np.zeros((points, states, states))
-    for t in range(rows - 1, -1, -1):
+    later = Later.empty(points, rows, states, n)
+    for point in range(points):
         check_cancelled()
-        gain = steps.gain[:, t]
-        back = gain.swapaxes(-1, -2)
-        out.error[:, t], out.known[:, t] = steps.score[:, t] - _apply(back, r), N @ gain
-        r[:, :n] += out.error[:, t]
-        N[:, :, :n] -= out.known[:, t]
-        N[:, :n] -= back @ N
-        N[:, :n, :n] += steps.precision[:, t]
-        out.r[:, t], out.N[:, t] = r, N
-        if t:
-            r, N = path.backwards(t, r[..., None])[..., 0], path.backwards(t, path.backwards(t, N).swapaxes(-1, -2))
-    return out
+        backward(*path.of(point), *(part[point] for part in (steps.gain, steps.precision, steps.score, *later)))
+    return later
 
 
 def _apply(matrix: Array, vector: Array) -> Array:

@@ -1,6 +1,7 @@
-"""The compiled filter and smoother of a small latent path, apart from it because importing them imports numba.
+"""The compiled filter and smoother of a latent path, apart from it because importing them imports numba.
 
-Matrices of a few agents take less time than a call of NumPy, of which a row would need a dozen.
+Matrices of a few agents take less time than a call of NumPy, of which a row would need a dozen. Large ones are left to
+BLAS, unless most of their entries are 0.
 """
 
 from __future__ import annotations
@@ -17,9 +18,19 @@ from peerpressure.model.step import Array
 _FAST = {"reassoc", "contract", "nsz"}
 
 
+# Multiplications from which a product is left to BLAS, where at least one in so many entries is not 0.
+_LARGE, _FILLED = 2**17, 6
+
+
 @njit(fastmath=_FAST)
 def _add_product(A: Array, B: Array, out: Array, rows: int, inner: int, sign: float) -> None:
     """Add A B or −A B to ``out``, of as many rows of A, and rows of B; most entries of A may be 0."""
+    if rows * inner * B.shape[1] > _LARGE and _FILLED * np.count_nonzero(A) > A.size:
+        product = np.dot(np.ascontiguousarray(A[:rows, :inner]), np.ascontiguousarray(B[:inner]))
+        for i in range(rows):
+            for j in range(B.shape[1]):
+                out[i, j] += sign * product[i, j]
+        return
     for i in range(rows):
         for k in range(inner):
             a = sign * A[i, k]
@@ -98,44 +109,83 @@ def _rooted(P: Array, variance: Array, there: NDArray[np.bool_], root: Array) ->
 
 @njit(fastmath=_FAST)
 def _inverted(root: Array, there: NDArray[np.bool_], inverse: Array) -> None:
-    """Fill in the inverse of a matrix with this lower root, 0 of what is missing."""
+    """Fill in the inverse of a matrix with this lower root, which is overwritten, 0 of what is missing."""
     n = len(root)
-    for c in range(n):
-        for i in range(c, n):
-            x = 1.0 if i == c else 0.0
-            for k in range(c, i):
-                x -= root[i, k] * inverse[k, c]
-            inverse[i, c] = x / root[i, i]
-        for i in range(n - 1, c - 1, -1):
-            x = inverse[i, c]
-            for k in range(i + 1, n):
-                x -= root[k, i] * inverse[k, c]
-            inverse[i, c] = x / root[i, i]
-            inverse[c, i] = inverse[i, c]
+    # The root's own inverse, row by row in its place: row i is (e_i − Σ_k root_ik · row k)/root_ii.
+    for i in range(n):
+        for k in range(i):
+            inverse[i, k] = root[i, k]
+        scale = 1 / root[i, i]
+        for j in range(i):
+            root[i, j] = 0.0
+        for k in range(i):
+            x = inverse[i, k]
+            for j in range(k + 1):
+                root[i, j] -= x * root[k, j]
+        for j in range(i):
+            root[i, j] *= scale
+        root[i, i] = scale
+    _clear(inverse)
+    for k in range(n):
+        if there[k]:
+            for i in range(k + 1):
+                x = root[k, i]
+                for j in range(i + 1):
+                    inverse[i, j] += x * root[k, j]
+    for i in range(n):
+        for j in range(i):
+            inverse[j, i] = inverse[i, j]
+
+
+@njit
+def _transition(heard: Array, gain: Array, pull: Array, noise: Array, rate: Array, phi: float, F: Array) -> None:
+    """Fill in F_t, all of whose other entries are 0: y = pull · heard y + gain x + φ · memory, x += rate (y − x)."""
+    n = gain.size
     for i in range(n):
         for j in range(n):
-            if not (there[i] and there[j]):
-                inverse[i, j] = 0.0
+            F[i, j] = pull[i] * heard[i, j]
+            F[n + i, j] = rate[i] * F[i, j]
+        F[i, n + i] = gain[i]
+        F[n + i, n + i] = 1 - rate[i] + rate[i] * gain[i]
+        if len(F) > 2 * n:
+            F[i, 2 * n + i] = phi * noise[i]
+            F[n + i, 2 * n + i] = rate[i] * F[i, 2 * n + i]
+            F[2 * n + i, 2 * n + i] = phi
+
+
+@njit
+def _add_noise(noise: Array, rate: Array, phi: float, P: Array) -> None:
+    """Add G_t G_tᵀ, whose entries are those of y, x and the memory of one agent."""
+    n = noise.size
+    left = np.sqrt((1 - phi) * (1 + phi)) if len(P) > 2 * n else 1.0
+    for i in range(n):
+        fresh = left * noise[i], left * noise[i] * rate[i], left
+        for p in range(len(P) // n):
+            for q in range(len(P) // n):
+                P[p * n + i, q * n + i] += fresh[p] * fresh[q]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def forward(
-    F: Array, noise: Array, value: Array, variance: Array, present: NDArray[Any],
+    heard: Array, own: Array, pull: Array, noise: Array, rate: Array, phi: float,
+    value: Array, variance: Array, present: NDArray[Any],
     mean: Array, covariance: Array, mean_after: Array, covariance_after: Array,
     gain: Array, precision: Array, score: Array,
 ) -> float:  # fmt: skip
     """Fill in the filter of one point, whose first mean and covariance are given, and return the log density."""
     (rows, n), states = present.shape, mean.shape[1]
     room, root, error = np.empty((2, states, states)), np.empty((n, n)), np.empty(n)
-    total = 0.0
+    F, total = np.zeros((states, states)), 0.0
     for t in range(rows):
         m, P, there = mean[t], covariance[t], present[t]
         if t:
+            _transition(heard[(t - 1) % len(heard)], own[t - 1], pull[t - 1], noise[t - 1], rate[t - 1], phi, F)
             for i in range(states):
                 m[i] = 0.0
-            _add_applied(F[t - 1], mean_after[t - 1], m)
-            _copy(noise[t - 1], P)
-            _add_symmetric(F[t - 1], covariance_after[t - 1], room, P)
+            _add_applied(F, mean_after[t - 1], m)
+            _clear(P)
+            _add_noise(noise[t - 1], rate[t - 1], phi, P)
+            _add_symmetric(F, covariance_after[t - 1], room, P)
         total += _rooted(P, variance[t], there, root)
         if total == np.inf:
             return -np.inf
@@ -158,11 +208,13 @@ def forward(
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def backward(
-    F: Array, gain: Array, precision: Array, score: Array, r: Array, N: Array, error: Array, known: Array
-) -> None:
+    heard: Array, own: Array, pull: Array, noise: Array, rate: Array, phi: float,
+    gain: Array, precision: Array, score: Array, r: Array, N: Array, error: Array, known: Array,
+) -> None:  # fmt: skip
     """Fill in what rows of one point say together with those after them."""
     rows, states, n = gain.shape
     room, back, onwards = np.empty((2, states, states)), np.empty((n, states)), np.empty((states, states))
+    F = np.zeros((states, states))
     for i in range(states):
         r[rows - 1, i] = 0.0
     _clear(N[rows - 1])
@@ -183,7 +235,8 @@ def backward(
             for j in range(n):
                 N[t, i, j] += precision[t, i, j]
         if t:
-            _turn(F[t - 1], onwards, 1.0)
+            _transition(heard[(t - 1) % len(heard)], own[t - 1], pull[t - 1], noise[t - 1], rate[t - 1], phi, F)
+            _turn(F, onwards, 1.0)
             for i in range(states):
                 r[t - 1, i] = 0.0
             _add_applied(onwards, r[t], r[t - 1])
