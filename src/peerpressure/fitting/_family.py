@@ -59,7 +59,6 @@ class FamilyFit:
     name: str
     record: ExactRecord | MeasuredRecord = field(repr=False)
     top: Maximum = field(repr=False)
-    given: Model | None = None
     words = ""
 
     @property
@@ -91,7 +90,7 @@ class FamilyFit:
     @property
     def unidentified(self) -> str:
         """The parameter that only the end of its range bounds, empty if there is none; such a model has no weight."""
-        return "" if self.given is not None else self.course.unidentified(self.top.point)
+        return "" if self.record.given is not None else self.course.unidentified(self.top.point)
 
     @property
     def uses_network(self) -> bool:
@@ -214,8 +213,8 @@ class FamilyFit:
     def model(self) -> Model:
         """The fitted model, whose steps are those of the record."""
         x, rate, first = self.record.before(self.reported), self.rate, self.panel.filled[0]
-        if self.given is not None:
-            return replace(self.given, hidden=x, noise=Gaussian(self.noise_std))
+        if self.record.given is not None:
+            return replace(self.record.given, hidden=x, noise=Gaussian(self.noise_std))
         if rate and not self.panel.public_start:
             # Opinions before the first row, which moved them once already.
             x = (x - rate * first) / (1 - rate)

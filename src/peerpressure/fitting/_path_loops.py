@@ -66,14 +66,17 @@ def _add_applied(A: Array, v: Array, out: Array) -> None:
 
 
 @njit(fastmath=_FAST)
-def _add_symmetric(F: Array, P: Array, room: Array, out: Array) -> None:
+def _add_symmetric(F: Array, P: Array, room: Array, out: Array, n: int) -> None:
     """Add F P Fᵀ to ``out`` for a symmetric P."""
-    half, turned = room[0], room[1]
+    half, turned, states = room[0], room[1], len(F)
     _clear(half)
-    states = len(F)
-    _add_product(F, P, half, states, states, 1.0)
+    # Rows of public opinions may be full, and others are not.
+    rows = n if n * states**2 > _LARGE else states
+    for first in range(0, states, rows):
+        _add_product(F[first : first + rows], P, half[first : first + rows], rows, states, 1.0)
     _turn(half, turned, 1.0)
-    _add_product(F, turned, out, states, states, 1.0)
+    for first in range(0, states, rows):
+        _add_product(F[first : first + rows], turned, out[first : first + rows], rows, states, 1.0)
 
 
 @njit(fastmath=_FAST)
@@ -185,7 +188,7 @@ def forward(
             _add_applied(F, mean_after[t - 1], m)
             _clear(P)
             _add_noise(noise[t - 1], rate[t - 1], phi, P)
-            _add_symmetric(F, covariance_after[t - 1], room, P)
+            _add_symmetric(F, covariance_after[t - 1], room, P, n)
         total += _rooted(P, variance[t], there, root)
         if total == np.inf:
             return -np.inf
@@ -241,4 +244,4 @@ def backward(
                 r[t - 1, i] = 0.0
             _add_applied(onwards, r[t], r[t - 1])
             _clear(N[t - 1])
-            _add_symmetric(onwards, N[t], room, N[t - 1])
+            _add_symmetric(onwards, N[t], room, N[t - 1], n)

@@ -120,7 +120,7 @@ def _fit_family(
     panel = criterion.panel
     kind = ExactRecord if panel.errors is None else MeasuredRecord
     record = kind(criterion, course, given)
-    return FamilyFit(name, record, record.highest([fit for fit in parts if isinstance(fit, FamilyFit)]), given)
+    return FamilyFit(name, record, record.highest([fit for fit in parts if isinstance(fit, FamilyFit)]))
 
 
 # Rivals without hidden opinions.
