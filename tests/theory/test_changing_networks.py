@@ -248,7 +248,7 @@ def test_a_swing_too_small_to_be_seen_is_not_claimed(pressure: str, adaptation: 
     # With two clocks and noise nothing else tells what is left of it.
     open_question = adaptation == "0.8/t^2" and noise is WHITE
     assert verdict.outcome is (Outcome.UNKNOWN if open_question else Outcome.BIASED_CONSENSUS)
-    assert ("differ by next to nothing" in verdict.reason) == open_question
+    assert ("hardly differ" in verdict.reason) == open_question
     # What is left of the swing is exp(−κ Σ 1/ρ_t), with a sum of 100 c at the exponent 1.01.
     faster = Model(path(3), hidden, s, "1.5*t^1.3", noise, adaptation=adaptation)
     assert diagnose(faster).outcome is Outcome.OSCILLATION

@@ -63,7 +63,7 @@ class Estimates:
     sentences : sequence of str
         The answer in words, the most important sentence first.
     facts : mapping of str to object
-        Everything, for programs.
+        Everything, machine-readable.
     tables : mapping of str to pandas.DataFrame
         Tables by their names; the first one is written if no more than a table is asked for.
     pictures : sequence of Picture
@@ -89,7 +89,7 @@ class Estimates:
 
     @property
     def answer(self) -> dict[str, Any]:
-        """The answer in words and numbers, for programs."""
+        """The answer in words and numbers, machine-readable."""
         return {"sentences": list(self.sentences), **self.facts, "notes": list(self.notes)}
 
     def files(self, made_by: str = "") -> dict[str, bytes]:

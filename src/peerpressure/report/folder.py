@@ -60,7 +60,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "inferred_network.csv": "the network that the observer infers",
     "budget.csv": "information and privacy budget over time",
     "frontier.csv": "the cost of other noise designs at the same privacy",
-    "estimates.json": "the answer in words and all of its numbers, for programs",
+    "estimates.json": "the answer in words and all of its numbers, machine-readable",
     "manifest.json": "SHA-256 of tables and figures, by which they are reused",
     "references.bib": "the references, as BibTeX",
     "figures/": "figures",

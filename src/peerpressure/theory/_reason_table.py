@@ -707,7 +707,7 @@ _NOT_COVERED: Mapping[str, str] = {
     "two clocks": "hidden opinions that adapt ever more slowly while pressure grows, where the outcome depends on how "
     "the one compares with the other",
     "anchors": "agents who never adapt and whose share in the common value shrinks as pressure grows",
-    "swing": "pressure under which Σ 1/ρ_t converges so slowly that the sides of the network differ by next to nothing",
+    "swing": "pressure under which Σ 1/ρ_t converges so slowly that the sides of the network hardly differ",
     "turns": "pressure that keeps rising and falling on a network through which opinions pass in turns, which it may "
     "weigh differently",
 }
@@ -867,7 +867,7 @@ TABLE: tuple[ReasonRow[Facts], ...] = (
     ReasonRow("phases_agree", "{why}.", lambda f: bool(f.phases_agree), lambda f: {"why": f.phases_agree}),
     ReasonRow(
         "limit_is_v",
-        "All the same, all agents converge to v = {v:.6g}: the limit differs from it by at most {bound:.1g}.",
+        "Nevertheless, all agents converge to v = {v:.6g}: the limit differs from it by at most {bound:.1g}.",
         lambda f: f.part == "on v",
         Facts.bound,
     ),
@@ -931,8 +931,8 @@ TABLE: tuple[ReasonRow[Facts], ...] = (
     ),
     ReasonRow(
         "rotating_phases",
-        "The network has period {period:,}: so many groups of agents listen to each other in turn, and pass different "
-        "values on forever.",
+        "The network has period {period:,}: that many groups of agents listen to each other in turn, and pass "
+        "different values on forever.",
         lambda f: f.turns and f.model.network.directed,
         lambda f: {"period": period_of(f.model)},
     ),
@@ -1023,7 +1023,7 @@ TABLE: tuple[ReasonRow[Facts], ...] = (
     ReasonRow("unknown_growth", "The behaviour as t → ∞ is therefore not known.", lambda f: f.cause == "growth"),
     ReasonRow(
         "unknown_late",
-        "How {what} is not known, and so the outcome is not either.",
+        "How {what} is not known, so neither is the outcome.",
         lambda f: f.cause in _LATE,
         lambda f: {"what": _LATE[f.cause]},
     ),
