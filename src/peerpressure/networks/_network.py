@@ -932,8 +932,9 @@ class Network:
         degrees = np.sort(self.degrees)[::-1]
         points = curve(np.arange(1, self.n + 1), degrees)
         sketch = html_sketch([points], "degrees of the agents, the largest first")
-        names = ("agents", "edges", "structure", "degrees", "components")
-        return f"<div>{html_table(zip(names, self._facts(), strict=False), 'Network')}{sketch}</div>"
+        named = zip(("agents", "edges", "structure", "degrees", "components"), self._facts(), strict=False)
+        rows = ((name, fact.removesuffix(f" {name}").removeprefix(f"{name} ")) for name, fact in named)
+        return f"<div>{html_table(rows, 'Network')}{sketch}</div>"
 
     def _facts(self) -> list[str]:
         low, high = self.degrees.min(), self.degrees.max()

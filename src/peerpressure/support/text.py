@@ -12,7 +12,7 @@ LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
 _WIDTH, _HEIGHT, _MARGIN = 320, 96, 3  # of sketches, in pixels
 _SPACED = 160  # points of a curve in a sketch
 # Of tables, in the colours of the page around them.
-_TABLE = "border-collapse:collapse;margin:0.3em 0"
+_TABLE = "border-collapse:collapse;margin:0.3em 0;color:inherit;font-size:inherit"
 _CELL = "text-align:left;vertical-align:top;padding:0.15em 1.2em 0.15em 0"
 _NAME = f"{_CELL};font-weight:normal;opacity:0.7"
 _FRAME = 720  # height of a page in a notebook, in pixels
