@@ -185,7 +185,7 @@ def _invoke(arguments: Sequence[str]) -> int:
     if output.error is None or isinstance(output.error, BrokenPipeError):
         return status
     rule = "standard output must accept what is printed"
-    remedy = "files that the command writes are not concerned" if status == 0 else "free some room"
+    remedy = "files that the command writes are not affected" if status == 0 else "free some room"
     return print_error(message(rule, got=output.error.strerror, remedy=remedy), status or FAILURE)
 
 

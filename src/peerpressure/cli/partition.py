@@ -48,7 +48,7 @@ def partition(
         return
     rows = [
         ("network", repr(whole)),
-        ("opinions that travel in a step, for each agent", f"{division.halo_per_agent:.3g}"),
-        ("work of the largest part, as a multiple of the mean", f"{division.balance:.3g}"),
+        ("opinions sent per agent and step", f"{division.halo_per_agent:.3g}"),
+        ("work of the largest part relative to the mean", f"{division.balance:.3g}"),
     ]
     show(f"{parts} parts in {out}", facts(rows))

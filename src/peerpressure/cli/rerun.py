@@ -104,7 +104,7 @@ def _check_new(new: Path, folder: Path) -> None:
     if new.exists() and any(new.iterdir()):
         raise typer.BadParameter(f"{new} is there already; name a new folder", param_hint="'--out'")
     if new.resolve().is_relative_to(folder.resolve()):
-        raise typer.BadParameter(f"{new} is inside of {folder}; name a folder beside it", param_hint="'--out'")
+        raise typer.BadParameter(f"{new} is inside {folder}; name a folder beside it", param_hint="'--out'")
 
 
 class RepeatError(PeerPressureError):
