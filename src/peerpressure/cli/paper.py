@@ -125,8 +125,8 @@ def _seal(folder: Path, files: Sequence[Path], again: Sequence[str], seed: int) 
     from peerpressure.report.folder import Study, seal
 
     contents = (
-        "contains no data of persons. Each experiment draws networks and opinions of its own from the seed, so there is "
-        "no edges.csv or agents.csv"
+        "contains no data of persons. Each experiment draws networks and opinions of its own from the seed, so there "
+        "is no edges.csv or agents.csv"
     )
     study = Study(command="paper", name="paper", repeat=again, seed=seed, contents=contents)
     added = seal(folder, study, [path.relative_to(folder).as_posix() for path in files])
