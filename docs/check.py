@@ -72,7 +72,7 @@ EVERYTHING = "**/*.html"
 FAMILIES = ("DejaVu", "Liberation")
 # What people type, and the page that comes first.
 QUESTIONS = {
-    "own noise law": "howto/own-parts",
+    "own noise distribution": "howto/own-parts",
     "missing data": "howto/estimate",
     "unknown noise": "howto/estimate",
     "Figure 6": "howto/paper",

@@ -40,7 +40,7 @@ _LISTED, _SKETCHED = 6, 25  # names in the table and in the sketch of a notebook
 class Moments:
     """Mean and variance of agents, or of functionals, as ``moments`` returns them.
 
-    They are exact for every noise law, as only its standard deviation enters.
+    They are exact for every noise distribution, as only its standard deviation enters.
 
     Attributes
     ----------
