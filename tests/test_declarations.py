@@ -127,7 +127,7 @@ assert scenario.model().pressure == Saturating(4.0)
 assert parse_scenario(scenario.to_toml()) == scenario
 assert schedules.schedule_from_dict(Saturating(4.0).to_dict()) == Saturating(4.0)
 assert "must be above 0" in problem(pressure="kind = 'saturating'\\nlimit = 0")["pressure.limit"]
-assert "needed" in problem(pressure="kind = 'saturating'")["pressure.limit"]
+assert "missing" in problem(pressure="kind = 'saturating'")["pressure.limit"]
 assert "half-time (steps)" in schema_text()
 assert "saturating" in starter_text()
 status, text = command("--network", "k2", "--pressure", "saturating:4:20")

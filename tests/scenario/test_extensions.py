@@ -181,7 +181,7 @@ def test_events_and_contacts_are_read_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("network", "path", "says"),
     [
-        ({"temporal": "growing", "n": 9}, "network.m", "needed"),
+        ({"temporal": "growing", "n": 9}, "network.m", "missing"),
         ({"temporal": "growing", "n": 9, "m": 2, "stpes": 3}, "network.stpes", "did you mean 'steps'?"),
         ({"temporal": "activity_driven", "n": 9, "floor": 1.0}, "network.floor", "below 1"),
         ({"temporal": "edge_markovian", "n": 9, "birth": 0.0, "death": 0.1}, "network.birth", "above 0"),
