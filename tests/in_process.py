@@ -5,17 +5,16 @@ Processes that draw and the layout of figures are tested in tests/report, and wo
 
 from __future__ import annotations
 
-import json
-import os
 import pickle
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from peerpressure.report import drawing
-from peerpressure.sweep import _runners, _worker
-from peerpressure.sweep.plan import Unit
+from peerpressure.sweep import _runners
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,28 +47,22 @@ def _draw_once(order: drawing.Order) -> drawing.Drawing:
     return _DRAWN[key]
 
 
-class Worker:
-    """A worker of a sweep in this process: it reads and answers the same messages, but need not be started."""
+class Pool:
+    """A pool of processes in this one: it takes and gives copies, but nothing need be started."""
 
-    announcement = ""
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
 
-    def __init__(self, *_: object) -> None:
-        self.process = self
-        self.setting: dict[str, Any] | None = None
+    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        answer: Future[Any] = Future()
+        try:
+            answer.set_result(pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(arguments))))))
+        except BaseException as error:
+            answer.set_exception(error)
+        return answer
 
-    def poll(self) -> None:
-        """Say that it has not ended."""
-
-    def ask(self, question: object) -> Any:
-        asked = json.loads(json.dumps(question))
-        if self.setting is None:
-            self.setting = asked
-            return {"ready": os.getpid()}
-        computed = [_worker._serve(self.setting, Unit(*unit)) for unit in asked]
-        return json.loads(json.dumps({"computed": computed}))
-
-    def end(self) -> str:
-        return "the worker has ended"
+    def shutdown(self, **_: object) -> None:
+        """Nothing was started."""
 
 
 @pytest.fixture
@@ -80,4 +73,4 @@ def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_runners, "Worker", Worker)
+    monkeypatch.setattr(_runners, "ProcessPoolExecutor", Pool)

@@ -75,7 +75,7 @@ import json, shutil, sys
 from peerpressure import cli
 from peerpressure.sweep import _runners
 from tests import in_process
-_runners.Worker = in_process.Worker
+_runners.ProcessPoolExecutor = in_process.Pool
 for encoding, commands in json.loads(sys.argv[1]).items():
     shutil.rmtree("started", ignore_errors=True)
     if encoding == "ascii":

@@ -23,7 +23,7 @@ from peerpressure.reproduction._sweep import (
     rival_scores,
 )
 from peerpressure.sweep import _runners
-from tests.in_process import Worker
+from tests.in_process import Pool
 
 SIZES, NOISES = (20, 30, 50), (5.5, 7.0, 8.5, 10.0)
 
@@ -67,7 +67,7 @@ def test_a_table_kept_in_a_folder_is_the_same_and_is_resumed(tmp_path: Path, mon
     here = sweep_ba(4, 5, sizes=[20, 30], noises=[6.0, 7.0])
     with monkeypatch.context() as patch:
         # One that reads and answers the same messages; the other half is computed by a process.
-        patch.setattr(_runners, "Worker", Worker)
+        patch.setattr(_runners, "ProcessPoolExecutor", Pool)
         kept = sweep_ba(4, 5, sizes=[20], noises=[6.0, 7.0], folder=tmp_path, workers=1)
     more = sweep_ba(4, 5, sizes=[20, 30], noises=[6.0, 7.0], folder=tmp_path, workers=1)
     assert_frame_equal(more.cells, here.cells, check_exact=True)

@@ -74,7 +74,7 @@ def environment() -> dict[str, str]:
 def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """Return the worker processes of a parent."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        return [child for child in psutil.Process(process.pid).children() if "worker" in " ".join(child.cmdline())]
+        return [child for child in psutil.Process(process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
     return []
 
 

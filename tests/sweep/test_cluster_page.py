@@ -13,7 +13,7 @@ import pytest
 
 from peerpressure.cli import invoke
 from peerpressure.sweep import _runners
-from tests.in_process import Worker
+from tests.in_process import Pool
 from tests.waiting import line_of, run, started
 
 from .running import ROOT, environment
@@ -155,7 +155,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     (folder / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
     (folder / "sweep.toml").write_text(SWEEP, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_runners, "Worker", Worker)
+        patch.setattr(_runners, "ProcessPoolExecutor", Pool)
         assert invoke(["sweep", "run", str(folder / "sweep.toml"), "--workers", "1", "--out", str(folder / "out")]) == 0
     assert invoke(["sweep", "collect", str(folder / "out")]) == 0
     return (folder / "out" / "table.csv").read_bytes()

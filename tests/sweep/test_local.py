@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.support import progress
 from peerpressure.sweep import OtherSweepError, Plan, SweepError, UnfinishedSweepError, collect, run_sweep, status
 from peerpressure.sweep._results import result_path
-from tests import waiting
 
 from .running import csv, noisy_plan, results
 from .units import PATH
@@ -158,7 +156,7 @@ def test_a_result_that_vanished_is_computed_again(tmp_path: Path) -> None:
 
 
 def test_workers_that_cannot_start_are_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.executable", "/bin/false")
+    monkeypatch.setattr("multiprocessing.spawn._python_exe", b"/bin/false")
     with pytest.raises(SweepError, match="must be able to start"):
         run_sweep(noisy_plan(2), tmp_path, workers=2)
     assert status(tmp_path).planned == 4
@@ -190,9 +188,3 @@ def test_a_folder_in_the_place_of_a_result_is_named_as_the_obstacle(tmp_path: Pa
     result_path(tmp_path, plan.units[0].key).mkdir(parents=True)
     with pytest.raises(SweepError, match="move the folder of this name away"):
         run_sweep(plan, tmp_path, workers=1)
-
-
-@pytest.mark.parametrize("said", ["", '{"task": "tests.swe'])
-def test_a_worker_whose_parent_dies_ends_without_a_word(said: str) -> None:
-    done = waiting.run([sys.executable, "-m", "peerpressure.sweep._worker"], text=said)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

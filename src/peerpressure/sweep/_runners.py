@@ -4,27 +4,29 @@
 future for each batch, and an error of its own if the worker of a batch has died. Local workers write result files
 themselves. Results from a cluster travel back, and the loop writes their files.
 
-Executors of the standard library do not serve here: when one of its processes dies, a ProcessPoolExecutor gives up all
-batches and does not tell which one did it.
+When one of its processes dies, the pool of the standard library gives up all batches and does not tell which one did
+it: it is started again, and the units that were under way are handed out one by one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
-import subprocess
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from collections.abc import Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, TypeAlias, final
 
 from peerpressure.errors import message
-from peerpressure.support.progress import announce
+from peerpressure.support.progress import announce, announcing, deaf_children, end_with_parent
 from peerpressure.sweep._ledger import SweepError, UnitOutcome, no_room
 from peerpressure.sweep._results import write_result
 from peerpressure.sweep._work import Computed, Work, compute
@@ -88,7 +90,8 @@ def run_on(runner: Runner, work: Work, plan: Plan, folder: Path) -> None:
             work.expect(lanes=now)
         lanes = now
         # A bounded number of batches under way also bounds what must be computed again if all of them are lost.
-        while len(out) < runner.prefetch * lanes and (batch := work.take()):
+        most = 1 if work.has_suspects else runner.prefetch * lanes
+        while len(out) < most and (batch := work.take()):
             out[runner.submit(batch)] = batch
         if not out:
             time.sleep(_POLL_SECONDS)
@@ -114,137 +117,147 @@ def _keep(folder: Path, plan: Plan, unit: Unit, computed: Computed) -> UnitOutco
 # On this machine
 
 
-@final
-class Worker:
-    """The parent's end of a worker process. Messages are lines of JSON through its pipes, which every system has."""
+class _Tracked(SpawnContext):
+    """Processes that are spawned, since threads of a compiled run do not survive a fork; all of them are known."""
 
-    def __init__(self, announced: Callable[[], None]) -> None:
-        # The worker imports the task as the parent would, also from the current directory, for which sys.path has "".
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        self.process = subprocess.Popen(
-            # -P leaves the working directory out of the worker's own path, which PYTHONPATH sets completely.
-            [sys.executable, "-P", "-m", "peerpressure.sweep._worker"],
-            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # A session of its own: Ctrl-C at the terminal goes to the parent's process group only.
-            start_new_session=True,
-        )
-        self.announcement = ""
-        self._announced = announced
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: list[Any] = []
 
-    def ask(self, question: object) -> dict[str, Any]:
-        """Send a message and return the answer; raise WorkerDeathError if there will be none."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        # A pipe of a dead process is closed, and a killed one may leave half a line, which is not JSON.
-        with contextlib.suppress(OSError, ValueError):
-            self.process.stdin.write(json.dumps(question).encode() + b"\n")
-            self.process.stdin.flush()
-            for line in self.process.stdout:
-                answer: dict[str, Any] = json.loads(line)
-                if "announcement" not in answer:
-                    return answer
-                self.announcement = answer["announcement"]
-                self._announced()
-        raise WorkerDeathError(self.end())
+    def Process(self, *arguments: Any, **options: Any) -> Any:  # type: ignore[override]
+        """Return a process that is about to be started."""
+        self.processes.append(super().Process(*arguments, **options))
+        return self.processes[-1]
 
-    def end(self) -> str:
-        """Kill the process, which leaves result files intact, and return how it ended."""
-        # Results are written to a temporary file and renamed, so a kill at any moment leaves no partial result.
-        self.process.kill()
-        code = self.process.wait()
-        for pipe in filter(None, (self.process.stdin, self.process.stdout)):
-            # What a dead process has not read cannot be flushed any more.
-            with contextlib.suppress(OSError):
-                pipe.close()
-        return f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Start processes in this block that have one thread each, and neither Ctrl-C nor the caller's script reach."""
+    main, before = sys.modules["__main__"], {name: os.environ.get(name) for name in _ONE_THREAD}
+    # A spawned process would run the script again, which a task does not need.
+    sys.modules["__main__"] = ModuleType("__main__")
+    os.environ.update(_ONE_THREAD)
+    try:
+        with deaf_children():
+            yield
+    finally:
+        sys.modules["__main__"] = main
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @final
 class LocalWorkers:
-    """Processes of one thread each, started when there is a batch for them; dead ones are replaced."""
+    """A pool of processes, started when there is a batch for them, and anew when one of them has died."""
 
     prefetch = 1
 
     def __init__(self, plan: Plan, folder: Path, size: int) -> None:
-        place, local = str(folder.resolve()), dict(plan.local)
-        fingerprint = plan.fingerprint.digest
-        self._setting = {"task": plan.task, "folder": place, "fingerprint": fingerprint, "local": local}
+        self._setting = (plan.task, str(folder.resolve()), plan.fingerprint.digest, dict(plan.local))
         self._size = size
-        self._workers: list[Worker] = []
-        self._idle: list[Worker] = []
         self._false_starts = 0
-        self._closed = False
-        # No worker may be started once all are ended.
-        self._starting = threading.Lock()
+        self._death = ""
+        self._pools: dict[Answer, ProcessPoolExecutor] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._context = _Tracked()
+        self._heard: list[int | str] = []
+        # Without a lock, which a process that is killed could hold for ever: short messages do not mix in a pipe.
+        receiver, self._sender = self._context.Pipe(duplex=False)
+        threading.Thread(target=_listen, args=(receiver, self._heard), daemon=True).start()
+        self._pool = ProcessPoolExecutor(self._size, self._context, initializer=_prepare, initargs=(self._sender,))
 
     def lanes(self) -> int:
         """Return the number of processes."""
         return self._size
 
     def submit(self, batch: Batch) -> Answer:
-        """Give a batch to an idle worker or a new one."""
-        answer: Answer = Future()
-        # Not every system can wait for several pipes, so a thread waits for each. A daemon does not keep the program
-        # alive, however it ends.
-        threading.Thread(target=self._answer, args=(batch, answer), daemon=True).start()
+        """Give a batch to the pool."""
+        try:
+            with _starting():
+                answer = self._pool.submit(compute_and_write, *self._setting, batch)
+        except BrokenProcessPool as error:
+            answer = Future()
+            answer.set_exception(error)
+        self._pools[answer] = self._pool
         return answer
 
     def result(self, answer: Answer) -> list[Computed]:
         """Return what was computed."""
-        return answer.result()
+        pool = self._pools.pop(answer)
+        try:
+            return answer.result()
+        except BrokenProcessPool:
+            # A pool gives up all batches when one of its processes dies, and is started again for the first of them.
+            if pool is self._pool:
+                self._restart()
+            raise WorkerDeathError(self._death) from None
+        except OSError as error:
+            raise no_room(str(error)) from error
+
+    def _restart(self) -> None:
+        self._end()
+        codes = [process.exitcode for process in self._context.processes]
+        # The pool ends the others by SIGTERM.
+        code = next((code for code in codes if code not in (None, -signal.SIGTERM)), -signal.SIGTERM)
+        self._death = f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
+        # A process that has said nothing has not begun with a batch, so no unit is to blame.
+        self._false_starts = 0 if self._heard else self._false_starts + 1
+        self._begin()
+        if self._false_starts >= _MOST_FALSE_STARTS:
+            rule, got = "workers must be able to start", f"{self._false_starts} pools that did not ({self._death})"
+            raise SweepError(message(rule, got=got, remedy="see above why"))
 
     def close(self) -> None:
-        """End all workers at once: a unit may run for hours, and an interrupt must return."""
-        with self._starting:
-            self._closed = True
-        for worker in tuple(self._workers):
-            worker.end()
+        """End all processes at once: a unit may run for hours, and an interrupt must return."""
+        # Results are written to a temporary file and renamed, so a kill at any moment leaves no partial result.
+        for process in self._context.processes:
+            process.kill()
+        self._end()
 
-    def _answer(self, batch: Batch, answer: Answer) -> None:
-        try:
-            worker = self._take()
-            told = worker.ask(batch)
-            self._idle.append(worker)
-            # Every other worker meets a full disk too, so the sweep stops.
-            if "unwritten" in told:
-                raise no_room(told["unwritten"])
-            answer.set_result([Computed(*one) for one in told["computed"]])
-        except BaseException as error:
-            answer.set_exception(error)
+    def _end(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._sender.send(None)
+        self._sender.close()
 
-    def _take(self) -> Worker:
-        """Return a worker that waits for a batch."""
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.process.poll() is None:
-                return worker
-        return self._start()
 
-    def _start(self) -> Worker:
-        while True:
-            with self._starting:
-                if self._closed:
-                    raise WorkerDeathError("the sweep has ended")
-                worker = Worker(self._announce)
-                self._workers.append(worker)
-            try:
-                worker.ask(self._setting)
-            # Before its first batch: no unit is to blame.
-            except WorkerDeathError as death:
-                self._false_starts += 1
-                if self._false_starts >= _MOST_FALSE_STARTS:
-                    rule, got = "workers must be able to start", f"{self._false_starts} that did not ({death})"
-                    raise SweepError(message(rule, got=got, remedy="see above why")) from None
-            else:
-                self._false_starts = 0
-                return worker
+def _listen(receiver: Any, heard: list[int | str]) -> None:
+    """Announce what processes announce, until their pool ends."""
+    with receiver:
+        while (said := receiver.recv()) is not None:
+            heard.append(said)
+            if isinstance(said, str):
+                announce(said)
 
-    def _announce(self) -> None:
-        # One that has finished must not withdraw what another still does.
-        busy = (worker.announcement for worker in self._workers if worker.process.poll() is None)
-        announce(next(filter(None, busy), ""))
+
+_FOR_GOOD = contextlib.ExitStack()
+
+
+def _prepare(sender: Any) -> None:
+    """Begin a process of the pool."""
+    end_with_parent()
+    # Output of the task must not mix with that of a command; by descriptors, which redirects compiled libraries too.
+    os.dup2(2, 1)
+    sender.send(os.getpid())
+    _FOR_GOOD.enter_context(announcing(sender.send))
+
+
+def compute_and_write(
+    task: str, folder: str, fingerprint: str, local: Mapping[str, str], units: Batch
+) -> list[Computed]:
+    """Compute units and write their rows, which then need not travel."""
+    done = []
+    for unit in units:
+        computed = compute(task, unit, local)
+        # Before the answer, so a unit that is reported as done has its file.
+        if computed.rows is not None:
+            write_result(Path(folder), fingerprint, unit, computed.rows)
+        done.append(computed._replace(rows=None))
+    return done
 
 
 def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:

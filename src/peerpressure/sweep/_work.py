@@ -36,8 +36,9 @@ class Work:
         self._lanes = 1
         self._ledger = ledger
         self._waiting = deque(units)
-        # Units that were on a worker when it died; any one of them may have killed it.
+        # Units that were under way when a worker died; any one of them may have killed it.
         self._suspects: deque[Unit] = deque()
+        self._alone = ""
         self._out: set[str] = set()
         self._deaths: Counter[str] = Counter()
         # Moving average of the seconds per unit; None until the first outcome, when the size of a batch is still a
@@ -57,15 +58,20 @@ class Work:
         return not (self._waiting or self._suspects or self._out)
 
     @property
+    def has_suspects(self) -> bool:
+        """Whether units wait to be computed alone, or one is: the next death then tells which one caused it."""
+        return bool(self._suspects or self._alone)
+
+    @property
     def left(self) -> int:
         """The number of units that are not handed out yet."""
         return len(self._waiting) + len(self._suspects)
 
     def take(self) -> list[Unit]:
         """Return the next batch, marked as running; empty if all units are handed out."""
-        # Units of a dead worker are handed out one at a time: the next death identifies the cause.
         if self._suspects:
             batch = [self._suspects.popleft()]
+            self._alone = batch[0].key
         else:
             batch = [self._waiting.popleft() for _ in range(min(self._batch_size(), len(self._waiting)))]
         if batch:
@@ -80,6 +86,7 @@ class Work:
         self._ledger.finish(outcomes)
         # A set of keys, not a counter: the outcome of a batch that was taken back must not be subtracted twice.
         self._out -= {outcome.key for outcome in outcomes}
+        self._alone = self._alone if self._alone in self._out else ""
         known = [outcome.seconds for outcome in outcomes if outcome.seconds is not None]
         if known:
             typical = sum(known) / len(known)
@@ -91,9 +98,10 @@ class Work:
 
     def lost(self, batch: Sequence[Unit], how: str) -> None:
         """Take back the batch of a dead worker; a unit that repeatedly kills its worker is recorded as failed."""
-        # In a larger batch the unit that killed the worker is not known, so none is charged with the death.
-        if len(batch) == 1:
-            self._deaths[batch[0].key] += 1
+        # Among several the unit that killed the worker is not known, so none is charged with the death.
+        if self._alone == batch[0].key:
+            self._deaths[self._alone] += 1
+            self._alone = ""
         hopeless = [unit for unit in batch if self._deaths[unit.key] >= _MOST_DEATHS]
         again = [unit for unit in batch if self._deaths[unit.key] < _MOST_DEATHS]
         report = f"{how} while computing this unit, {_MOST_DEATHS} times in a row"
