@@ -37,7 +37,6 @@ LAYERS = (
         "simulation.trajectory",
         "simulation.files",
         "simulation.outputs",
-        "simulation.waves",
         "simulation.zarr_stores",
     ),
     ("sde",),

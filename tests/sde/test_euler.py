@@ -10,7 +10,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, euler_moments, euler_step, moments_at
-from peerpressure.sde.convergence import (
+from peerpressure.sde.euler import (
     observed_order,
     shrinking_steps,
     step_count,

@@ -14,7 +14,7 @@ from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
 from peerpressure.sde import SDE
 from peerpressure.theory import Advice, Outcome, diagnose, optimal_schedule
 from peerpressure.theory._advice import Suggestion
-from peerpressure.theory._explanation import schedule_text
+from peerpressure.theory._text import schedule_text
 from tests.theory.reasons import known
 
 from .laws import rms_distance

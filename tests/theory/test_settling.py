@@ -15,7 +15,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.networks import complete, cycle, k2, named, star
 from peerpressure.noise import Gaussian, Laplace
 from peerpressure.theory import Verdict, _forecast, forecast
-from peerpressure.theory._explanation import legend, settling_rows
+from peerpressure.theory._text import legend, settling_rows
 from tests.theory.laws import Array, law_after
 from tests.theory.reasons import known
 

@@ -412,7 +412,7 @@ class Model:
         if self.adaptation is not None:
             factors = self.adaptation.adaptation_weights(self.n)
             rates = (factors * pace for pace in self.adaptation.pace(times).tolist())
-        yield from map(self._update, times, self._coefficients(times), rates)
+        yield from map(self._update, times, self._gains(times), rates)
 
     def homogeneous(self, times: ArrayLike) -> tuple[Array, Array]:
         """Return (relief, weight) with ρ_t = weight/relief, from which gains and couplings are computed.
@@ -433,29 +433,44 @@ class Model:
         # An agent may listen to nobody at a step, for which relief 0 would give 0/0.
         return (np.maximum(relief, least_relief(np.float64)) if self.has_silent_steps else relief), weight
 
-    def _coefficients(self, times: range) -> Iterator[tuple[Array, Array]]:
+    def gains_at(self, t: int, relief: Array, weight: Array) -> tuple[Array, Array]:
+        """Return gain and coupling scale on the network of step t at pressures ρ = weight/relief.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+        relief, weight : array of shape (pressures,) or ()
+            Pressures in homogeneous coordinates.
+
+        Returns
+        -------
+        gain, coupling_scale : array of shape (pressures, agents) or (agents,)
+            Weights of an agent's own opinion, and of a neighbour; 0 for agents who keep their public opinion.
+        """
+        columns = (np.asarray(part)[..., None] for part in (relief, weight))
+        gain, scale = coefficients(*columns, self.s, self.degrees_at(t))
+        kept = self.kept_at(t)
+        # Those without neighbours would have a gain of 1, and nothing to couple with.
+        return (gain, scale) if kept is None else (gain * (1 - kept), scale * (1 - kept))
+
+    def _gains(self, times: range) -> Iterator[tuple[Array, Array]]:
         """Yield gain and coupling scale at each of these times, computed for blocks of them."""
         reliefs, weights = self.homogeneous(times)
-        length = max(1, _BLOCK_MAX_FLOATS // self.n) if self.temporal_network is None else 1
+        same = self.temporal_network is None and not self.keeps
+        length = max(1, _BLOCK_MAX_FLOATS // self.n) if same else 1
         for begin in range(0, len(times), length):
-            block = np.s_[begin : begin + length, None]
-            yield from zip(
-                *coefficients(reliefs[block], weights[block], self.s, self.degrees_at(times[begin])), strict=True
-            )
+            block = slice(begin, begin + length)
+            yield from zip(*self.gains_at(times[begin], reliefs[block], weights[block]), strict=True)
 
     def _update(self, t: int, gain_and_scale: tuple[Array, Array], adaptation_rate: Array | None) -> Update:
         check_cancelled()  # every computation reads a model step by step and can be cancelled here
-        gain, coupling_scale = gain_and_scale
         A = self.adjacency_at(t)
         changing = self.temporal_network
         transposed = (
             self.network.transposed if changing is None else changing.transposed_at(t) if changing.directed else A
         )
-        kept = self.kept_at(t)
-        if kept is not None:
-            # Those without neighbours would have a gain of 1, and nothing to couple with.
-            gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
-        return Update(gain, coupling_scale, self.hidden, A, transposed, adaptation_rate, kept)
+        return Update(*gain_and_scale, self.hidden, A, transposed, adaptation_rate, self.kept_at(t))
 
     def kept_at(self, t: int) -> Array | None:
         """Return 1 for agents who keep their public opinion at step t, 0 for others; None if nobody does.

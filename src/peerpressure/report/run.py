@@ -29,7 +29,7 @@ from peerpressure.simulation.trajectory import Trajectory, contents
 from peerpressure.support.files import declared_inputs, same_file
 from peerpressure.support.provenance import json_text, sha256_of
 from peerpressure.support.text import with_deviation
-from peerpressure.theory._explanation import progress_rows
+from peerpressure.theory._text import progress_rows
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import Any, cast
 import numpy as np
 
 from peerpressure.errors import ScheduleError, message
-from peerpressure.schedules._base import Schedule
+from peerpressure.schedules._base import Growth, Schedule, growth_of_ratio
 from peerpressure.schedules._closed_forms import Constant, Linear, Logarithmic, Power, StretchedExponential
-from peerpressure.schedules._growth import Growth, growth_of_ratio
 from peerpressure.schedules._tables import Formula, Table
 from peerpressure.support.parameters import REQUIRED, with_defaults
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ScheduleError, contrast, message
-from peerpressure.schedules._base import Array, Schedule
-from peerpressure.schedules._growth import Growth
+from peerpressure.schedules._base import Array, Growth, Schedule
 from peerpressure.schedules.envelopes import Envelope, decided
 from peerpressure.support.parameters import Parameter, Slider
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import ScheduleError, message
-from peerpressure.schedules._base import Array, Schedule
-from peerpressure.schedules._growth import Growth, growth_of
+from peerpressure.schedules._base import Array, Growth, Schedule, growth_of
 from peerpressure.support.dates import whole_steps
 from peerpressure.support.formula import Expression, parse
 from peerpressure.support.immutable import one_line

@@ -22,7 +22,6 @@ from scipy import sparse
 from peerpressure.errors import AdaptationError, ModelError, ScheduleError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.model.adaptation import Adaptation
-from peerpressure.model.affine import coefficients
 from peerpressure.model.step import Array, StateLayout, Update
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
@@ -420,12 +419,9 @@ class SDE:
             transposed = model.temporal_network.transposed_at(k)
         if model.adaptation is not None:
             rate = model.adaptation.adaptation_weights(self.n) * float(self.adaptation_pace(t))
-        gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, model.degrees_at(k))
-        kept = model.kept_at(k)
-        if kept is not None:
-            # dy = 0 for those who keep their opinion, without noise.
-            gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
-        return Update(gain, coupling_scale, self.model.hidden, model.adjacency_at(k), transposed, rate, kept)
+        # dy = 0 for those who keep their opinion, without noise.
+        gains, kept = model.gains_at(k, *self.homogeneous(t)), model.kept_at(k)
+        return Update(*gains, model.hidden, model.adjacency_at(k), transposed, rate, kept)
 
     def linear_drift(self, t: float) -> LinearDrift:
         """Return the drift of the whole state at time t.

@@ -19,7 +19,6 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model.adaptation import Adaptation
-from peerpressure.model.affine import coefficients
 from peerpressure.model.step import Array, StateLayout
 from peerpressure.networks import TemporalNetwork
 from peerpressure.schedules import Constant, Schedule, Table
@@ -166,12 +165,9 @@ class DenseDrifts:
     def __init__(self, sde: SDE) -> None:
         self.sde, model = sde, sde.model
         # The network is that of any time, as it does not change.
-        k = 1 if model.temporal_network is None else sde.network_step(1.0)
-        self._network, self._degrees, self._kept = (
-            model.adjacency_at(k).toarray(),
-            model.degrees_at(k),
-            model.kept_at(k),
-        )
+        self._step = 1 if model.temporal_network is None else sde.network_step(1.0)
+        kept = model.kept_at(self._step)
+        self._network, self._kept = model.adjacency_at(self._step).toarray(), 0.0 if kept is None else kept
         # Of the step that is tried: its beginning, the shares of it that its stages lie at, and their drifts to come.
         self._begin, self._shares = math.nan, np.zeros(0)
         self._stages: Iterator[tuple[float, DenseDrift]] = iter(())
@@ -220,12 +216,10 @@ class DenseDrifts:
 
     def _coefficients(self, times: Array) -> tuple[Array, Array]:
         """Return the gains g, (times, agents), and the matrices C − I, (times, agents, agents)."""
-        relief, weight = (part[:, None] for part in self.sde.homogeneous(times))
-        gain, scale = coefficients(relief, weight, self.sde.s, self._degrees)
-        kept = 0.0 if self._kept is None else self._kept
-        matrices = (scale * (1 - kept))[:, :, None] * self._network
-        np.einsum("tii->ti", matrices)[...] += kept - 1
-        return gain * (1 - kept), matrices
+        gain, scale = self.sde.model.gains_at(self._step, *self.sde.homogeneous(times))
+        matrices = scale[:, :, None] * self._network
+        np.einsum("tii->ti", matrices)[...] += self._kept - 1
+        return gain, matrices
 
 
 def solve_flow(sde: SDE, flow: Flow, begin: float, times: Array) -> Iterator[Flow]:

@@ -27,7 +27,6 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model.affine import coefficients
 from peerpressure.model.step import Array, StateLayout
 from peerpressure.sde.equation import FIRST_TIME, SDE
 from peerpressure.sde.moments import first_noise, real_times, smooth_pieces
@@ -257,12 +256,8 @@ def _pieces(sde: SDE, begin: float, end: float) -> Iterator[_Piece]:
 def _sampled(sde: SDE, begin: float, end: float) -> _Piece:
     h, count = end - begin, _NODES.size
     times = end - h * np.concatenate([_NODES, _CHECKS])
-    relief, weight = (values[:, None] for values in sde.homogeneous(times))
     k = sde.network_step((begin + end) / 2)
-    degrees, kept = sde.model.degrees_at(k), sde.model.kept_at(k)
-    gain, coupling = coefficients(relief, weight, sde.s, degrees)
-    if kept is not None:
-        gain, coupling = gain * (1 - kept), coupling * (1 - kept)
+    degrees, (gain, coupling) = sde.model.degrees_at(k), sde.model.gains_at(k, *sde.homogeneous(times))
     size = gain * sde.deviations * sde.noise_scale(times)[:, None]
     noise = size if sde.noise.has_memory else np.square(size)
     # A row of C sums to at most 1, which is its scale. Gain and noise are compared with themselves, since their ratio

@@ -238,8 +238,3 @@ class _Sink(io.RawIOBase):
                 action()
             except OSError as error:
                 self.error = error
-
-
-# Outputs that were not simulated here: from a table or a data frame to the parts of a trajectory.
-
-# How other programs write an output that is missing.

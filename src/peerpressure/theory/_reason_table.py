@@ -19,7 +19,6 @@ from peerpressure.model import Model
 from peerpressure.schedules import Table
 from peerpressure.support.text import shown_digit
 from peerpressure.theory._analysis import NAMED, Analysis, Source
-from peerpressure.theory._answer import CHANCES, chance_words
 from peerpressure.theory._class_limits import too_many_classes
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
@@ -29,6 +28,7 @@ from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonRow, Value, Values, span
 from peerpressure.theory._regime import LATE_TIME, NoiseEffect, Regime, converges_almost_surely, noise_adds_up
 from peerpressure.theory._structure import Component, NoiselessLimit, Structure, has_single_closed_class, period_of
+from peerpressure.theory._text import CHANCES, chance_words
 
 Told: TypeAlias = dict[str, Value]
 

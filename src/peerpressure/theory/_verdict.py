@@ -15,26 +15,28 @@ from peerpressure.model.step import Array
 from peerpressure.support.immutable import one_line, read_only
 from peerpressure.support.text import html_table
 from peerpressure.theory._advice import Advice
-from peerpressure.theory._answer import Findings, outlook, sentence
 from peerpressure.theory._classification import Outcome
-from peerpressure.theory._explanation import (
-    WIDTH,
-    Rows,
-    advice_rows,
-    forecast_rows,
-    legend,
-    limit_text,
-    not_tried,
-    progress_rows,
-    schedule_text,
-    table,
-)
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import LimitLaw
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import PowerLaw, Rate
 from peerpressure.theory._reasons import Reason, json_number, paragraph
 from peerpressure.theory._structure import Component
+from peerpressure.theory._text import (
+    WIDTH,
+    Findings,
+    Rows,
+    advice_rows,
+    forecast_rows,
+    legend,
+    limit_text,
+    not_tried,
+    outlook,
+    progress_rows,
+    schedule_text,
+    sentence,
+    table,
+)
 from peerpressure.theory.propagation import LARGEST_COVARIANCE
 
 if TYPE_CHECKING:

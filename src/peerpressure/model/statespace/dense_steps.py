@@ -13,7 +13,6 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model
-from peerpressure.model.affine import coefficients
 from peerpressure.model.step import Array, StateLayout
 
 # Entries of a state up to which its steps are dense.
@@ -120,8 +119,7 @@ def _coefficients(model: Model, times: range) -> _Coefficients:
         rate = model.adaptation.pace(times)[:, None] * model.adaptation.adaptation_weights(model.n)
     if model.temporal_network is not None or model.keeps:
         return _each(model, times, deviations * scale, rate)
-    relief, weight = (part[:, None] for part in model.homogeneous(times))
-    gain, coupling_scale = coefficients(relief, weight, model.s, model.network.degrees)
+    gain, coupling_scale = model.gains_at(1, *model.homogeneous(times))
     return _Coefficients(gain, coupling_scale, model.network.adjacency.toarray(), gain * deviations * scale, rate, None)
 
 

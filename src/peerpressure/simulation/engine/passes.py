@@ -19,7 +19,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
-from peerpressure.model.affine import least_relief
 from peerpressure.model.step import Array
 from peerpressure.simulation.engine.arguments import adapted, coefficients
 from peerpressure.simulation.engine.intrinsics import prefetch
@@ -229,9 +228,7 @@ def _edges(matrix: Any) -> PassEdges:
 
 def _readings(model: Model, times: range) -> list[PassMoment]:
     """Return the numbers of some steps."""
-    relief, weight = model.pressure.homogeneous(times)
-    if model.has_silent_steps:
-        relief = np.maximum(relief, least_relief(np.float64))
+    relief, weight = model.homogeneous(times)
     rate = np.zeros(len(times)) if model.adaptation is None else model.adaptation.pace(times)
     return [PassMoment(*row) for row in np.stack([relief, weight, model.noise.scale(times), rate], axis=1).tolist()]
 

@@ -1,4 +1,4 @@
+from ._files import write_partition as write_partition
 from ._model import PartitionedModel as PartitionedModel
 from ._network import PartitionedNetwork as PartitionedNetwork
 from ._result import PartTrajectory as PartTrajectory
-from ._writer import write_partition as write_partition

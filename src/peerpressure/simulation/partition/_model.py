@@ -19,9 +19,8 @@ from peerpressure.schedules import Linear, Schedule
 from peerpressure.simulation import Progress, carried_out, plan_of, require_finite, starting_state
 from peerpressure.simulation.engine.parts import ModelPart, run_part
 from peerpressure.simulation.engine.plan import RunPlan
-from peerpressure.simulation.partition._checkpoints import Checkpoints, joined_records
 from peerpressure.simulation.partition._network import PartitionedNetwork
-from peerpressure.simulation.partition._result import PartTrajectory
+from peerpressure.simulation.partition._result import Checkpoints, PartTrajectory, joined_records
 from peerpressure.simulation.processes import Together, digest_of
 from peerpressure.simulation.recording import Record, as_record, recorded_steps
 from peerpressure.simulation.trajectory import MOST_STEPS, RECORDED, State, whole

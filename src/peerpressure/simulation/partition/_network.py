@@ -16,8 +16,7 @@ from peerpressure.networks import Network
 from peerpressure.networks.by_part import circulant_edges, grid_edges, random_graph_edges, small_world_edges
 from peerpressure.networks.validation import check_integer, checked_seed
 from peerpressure.simulation.engine.parts import Neighbourhood, cut_agents
-from peerpressure.simulation.partition._reader import read_rows
-from peerpressure.simulation.partition._rows import even_cuts, merged_rows
+from peerpressure.simulation.partition._files import even_cuts, merged_rows, read_rows
 from peerpressure.simulation.processes import Together, joined
 from peerpressure.support.seeds import Seed
 

@@ -1,10 +1,13 @@
 from ._functionals import (
     Functional as Functional,
     Functionals as Functionals,
+    Times as Times,
     agent_opinion as agent_opinion,
     consensus_mode as consensus_mode,
     mean_opinion as mean_opinion,
     opinion_difference as opinion_difference,
+    step_count as step_count,
+    whole_times as whole_times,
 )
 from ._moments import LARGEST_COVARIANCE as LARGEST_COVARIANCE, Moments as Moments, moments as moments
 from ._recursions import (
@@ -14,4 +17,3 @@ from ._recursions import (
     mean_after as mean_after,
     moments_of_sums as moments_of_sums,
 )
-from ._times import Times as Times, step_count as step_count, whole_times as whole_times

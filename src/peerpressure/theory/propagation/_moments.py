@@ -17,9 +17,15 @@ from peerpressure.sde import SDE, moments_at, moments_of
 from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.text import curve, html_sketch, html_table
-from peerpressure.theory.propagation._functionals import Functionals, stacked
+from peerpressure.theory.propagation._functionals import (
+    Functionals,
+    Times,
+    real_times,
+    stacked,
+    step_count,
+    whole_times,
+)
 from peerpressure.theory.propagation._recursions import Sums, forward_moments, moments_of_sums
-from peerpressure.theory.propagation._times import Times, real_times, step_count, whole_times
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from peerpressure.model.statespace.dense_steps import DenseSteps, dense_averages
 from peerpressure.model.statespace.systems import averaged_transitions
 from peerpressure.model.step import Array, StateLayout
 from peerpressure.support.progress import check_cancelled
-from peerpressure.theory.propagation._times import Times
+from peerpressure.theory.propagation._functionals import Times
 
 # Moments by the adjoint: the mean and variance of weighted sums of the state.
 
