@@ -113,8 +113,9 @@ def public() -> dict[str, Any]:
         # A module without a list of its names has those that it defines.
         own = [name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__]
         listed = getattr(module, "__all__", [name for name in own if not name.startswith("_")])
-        # Results that users read have docstrings, too, where they are not listed.
-        for name in (*listed, *getattr(module, "_INTERNAL", ())):
+        # Results that users read have docstrings, too, where they are not listed; other internal names have a sentence.
+        results = [name for name in getattr(module, "_INTERNAL", ()) if inspect.isclass(getattr(module, name))]
+        for name in (*listed, *results):
             found = getattr(module, name)
             if not (inspect.isclass(found) or inspect.isfunction(found)):
                 continue
@@ -123,7 +124,7 @@ def public() -> dict[str, Any]:
                 continue
             names.add(home)
             objects[f"{namespace}.{name}".strip(".")] = found
-            if inspect.isclass(found):
+            if inspect.isclass(found) and name in listed:
                 for home, member in _members(found):
                     if home not in names:
                         names.add(home)

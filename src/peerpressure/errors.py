@@ -136,26 +136,6 @@ def contrast(
 ) -> tuple[str, str]:
     """Return a bound and the value that breaks it as texts that differ.
 
-    Parameters
-    ----------
-    bound, value : float
-        Two numbers.
-    digits : int, default 3
-        Significant digits, more where the two would read alike.
-    show : callable, optional
-        Returns a number with so many digits as text.
-
-    Returns
-    -------
-    tuple of str
-        Both numbers, with the same number of digits.
-
-    See Also
-    --------
-    message : Builds an error message.
-
-    Examples
-    --------
     >>> from peerpressure.errors import contrast
     >>> contrast(1e8, 2.5e8)
     ('1e+08', '2.5e+08')
@@ -170,24 +150,6 @@ def contrast(
 def first_few(items: Iterable[object], total: int) -> str:
     """Return the first few of many items as text for a message.
 
-    Parameters
-    ----------
-    items : iterable
-        The items, of which the first three are read.
-    total : int
-        How many there are in all.
-
-    Returns
-    -------
-    str
-        The first three, and the number of the others.
-
-    See Also
-    --------
-    message : Builds an error message.
-
-    Examples
-    --------
     >>> from peerpressure.errors import first_few
     >>> first_few(["a", "b", "c", "d"], total=9)
     'a, b, c and 6 more (9 in all)'
@@ -201,24 +163,6 @@ def first_few(items: Iterable[object], total: int) -> str:
 def did_you_mean(wanted: object, known: Iterable[object]) -> str:
     """Return a question that offers the closest of the known names, or an empty text if none is close.
 
-    Parameters
-    ----------
-    wanted : object
-        A name that is not known.
-    known : iterable
-        The names that are, of which the first 10,000 are compared.
-
-    Returns
-    -------
-    str
-        A question in parentheses after a blank, or an empty text.
-
-    See Also
-    --------
-    message : Builds an error message.
-
-    Examples
-    --------
     >>> from peerpressure.errors import did_you_mean
     >>> did_you_mean("karat", ["karate", "davis"])
     " (did you mean 'karate'?)"

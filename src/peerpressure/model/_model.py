@@ -445,8 +445,10 @@ class Model:
 
         Returns
         -------
-        gain, coupling_scale : array of shape (pressures, agents) or (agents,)
-            Weights of an agent's own opinion, and of a neighbour; 0 for agents who keep their public opinion.
+        gain : array of shape (pressures, agents) or (agents,)
+            Weight of an agent's own opinion, 0 for agents who keep their public opinion.
+        coupling_scale : array of shape (pressures, agents) or (agents,)
+            Weight of a neighbour, likewise.
         """
         columns = (np.asarray(part)[..., None] for part in (relief, weight))
         gain, scale = coefficients(*columns, self.s, self.degrees_at(t))

@@ -81,23 +81,7 @@ class Activation:
         return together
 
     def masks(self, begin: int, end: int) -> Masks:
-        """Return who updates at steps begin + 1…end of a table.
-
-        Parameters
-        ----------
-        begin, end : int
-            Steps, 0 ≤ begin < end.
-
-        Returns
-        -------
-        array of bool, (end − begin, agents)
-            True for the agents who update.
-
-        Raises
-        ------
-        ModelError
-            If it is random who updates, or the table ends before.
-        """
+        """Return who updates at steps begin + 1…end of a table."""
         if self.is_random:
             rule = "a step is one affine map only if it is known who updates"
             remedy = "use moments, which average over who updates, or give a table of who does as the activation"

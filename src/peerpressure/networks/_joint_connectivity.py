@@ -131,29 +131,6 @@ def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None
 def shortest_window(temporal: TemporalNetwork, until: int | None = None) -> int | None:
     """Compute the least w such that the union of networks over any w consecutive steps is connected.
 
-    Parameters
-    ----------
-    temporal : TemporalNetwork
-        The network.
-    until : int, optional
-        Consider only windows t…t + w − 1 that end by this step; by default all t ≥ 1.
-
-    Returns
-    -------
-    int or None
-        The number of steps, or None if no window suffices.
-
-    Raises
-    ------
-    NetworkError
-        If ``until`` is less than 1.
-
-    See Also
-    --------
-    joint_connectivity : Components of the union for a given window.
-
-    Examples
-    --------
     >>> from peerpressure import TemporalNetwork
     >>> from peerpressure.networks import shortest_window
     >>> shortest_window(TemporalNetwork.from_events([(1, 0, 1), (2, 0, 1, 0), (2, 1, 2)], period=5))
@@ -184,24 +161,6 @@ def limit_components(temporal: TemporalNetwork) -> tuple[int, NDArray[np.int32]]
 
     These edges are all edges of a periodic network, and otherwise the edges after the last change.
 
-    Parameters
-    ----------
-    temporal : TemporalNetwork
-        The network.
-
-    Returns
-    -------
-    count : int
-        Number of components.
-    member : array of int, shape (n,)
-        Component of every agent.
-
-    See Also
-    --------
-    joint_connectivity : Connectivity over windows of steps.
-
-    Examples
-    --------
     >>> from peerpressure import TemporalNetwork
     >>> from peerpressure.networks import limit_components
     >>> limit_components(TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (9, 1, 2, 0)]))

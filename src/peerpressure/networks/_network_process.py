@@ -75,45 +75,13 @@ class NetworkProcess:
 
     @classmethod
     def of_single_edges(cls, generator: str, pairs: Network, chances: NDArray[np.float64]) -> Self:
-        """Return the law of steps in each of which one edge is drawn, independently of other steps.
-
-        Parameters
-        ----------
-        generator : str
-            Name of the generator.
-        pairs : Network
-            Edges that may be present.
-        chances : array of shape (edges,)
-            Probability of each edge, in the order of ``pairs.edges()``; the sum is at most 1.
-
-        Returns
-        -------
-        NetworkProcess
-            Law of the process.
-        """
+        """Return the law of steps in each of which one edge is drawn, independently of other steps."""
         # Each edge has two ends.
         return cls(generator, pairs, isolation=1 - 2 * float(chances.sum()) / pairs.n, chances=chances)
 
     @classmethod
     def of_edges(cls, generator: str, pairs: Network | None, n: int, birth: float, death: float) -> Self | None:
-        """Return the law of independent two-state Markov chains, or None if edges never change.
-
-        Parameters
-        ----------
-        generator : str
-            Name of the generator.
-        pairs : Network or None
-            Edges that may be present; None for all pairs of agents.
-        n : int
-            Number of agents.
-        birth, death : float
-            Probabilities that an absent edge appears and that a present one disappears, from 0 to 1 and not both 0.
-
-        Returns
-        -------
-        NetworkProcess or None
-            Law of the stationary process.
-        """
+        """Return the law of independent two-state Markov chains, or None if edges never change."""
         if death == 0:
             return None
         presence = birth / (birth + death)
@@ -128,22 +96,6 @@ class NetworkProcess:
 
         A move and its reverse have the same probability. In the long run all graphs with as many edges are therefore
         equally probable.
-
-        Parameters
-        ----------
-        generator : str
-            Name of the generator.
-        n : int
-            Number of agents.
-        edges : int
-            Number of edges, which is constant.
-        rate : float
-            Probability that an edge moves in a step, from 0 to 1.
-
-        Returns
-        -------
-        NetworkProcess or None
-            Law of the stationary process.
         """
         possible, others = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
         if rate == 0 or edges == possible:
@@ -153,18 +105,7 @@ class NetworkProcess:
         return cls(generator, memory=1 - rate, isolation=math.exp(log_share))
 
     def within(self, agents: NDArray[np.int64]) -> NetworkProcess:
-        """Return the law of the network of some agents, without their edges to the others.
-
-        Parameters
-        ----------
-        agents : array of int
-            Positions of these agents.
-
-        Returns
-        -------
-        NetworkProcess
-            Where edges depend on each other, the law of all agents, whose ``isolation`` is a lower bound.
-        """
+        """Return the law of the network of some agents, without their edges to the others."""
         if self.chances is not None and self.pairs is not None:
             i, _, _ = self.pairs.edges()
             inside = Network(self.pairs.adjacency[agents][:, agents])
@@ -181,38 +122,14 @@ class NetworkProcess:
         return self.memory > -1
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the law as plain arrays, from which `from_arrays` restores it.
-
-        Returns
-        -------
-        dict of str to array
-            The attributes as JSON text, and the edges that may be present.
-        """
+        """Return the law as plain arrays, from which `from_arrays` restores it."""
         facts = {"law": np.array(json.dumps({name: getattr(self, name) for name in _FACTS}))}
         facts |= {} if self.chances is None else {_CHANCES: self.chances}
         return facts | ({} if self.pairs is None else dict(zip(_EDGES, self.pairs.edges(), strict=True)))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], n: int) -> Self | None:
-        """Return the law stored in the arrays of a temporal network of n agents; None if there is none.
-
-        Parameters
-        ----------
-        arrays : mapping of str to array
-            Arrays that ``TemporalNetwork.arrays`` returned.
-        n : int
-            Number of agents.
-
-        Returns
-        -------
-        NetworkProcess or None
-            An equal law.
-
-        Raises
-        ------
-        NetworkError
-            If the stored law is damaged.
-        """
+        """Return the law stored in the arrays of a temporal network of n agents; None if there is none."""
         if "law" not in arrays:
             return None
         try:

@@ -200,27 +200,6 @@ def with_agents(network: Network, labels: Iterable[Label]) -> Network:
 def read_labels(path: str | PathLike[str]) -> list[Label]:
     r"""Read the agents that a table names.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A table with a column that is called agent, name, id or the like, or with one column only.
-
-    Returns
-    -------
-    list
-        Their labels in the order of the rows; numbers if all are whole numbers.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read, or does not say which column has the agents.
-
-    See Also
-    --------
-    read_network : Takes them as its ``labels``.
-
-    Examples
-    --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from peerpressure.networks import read_labels
@@ -618,35 +597,6 @@ def read_waves(
 ) -> Network | TemporalNetwork:
     r"""Read a network, or that of each wave if the file is a list of edges with a column of times.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A file as `read_network` reads it; or a list of edges with columns such as wave, source and target, whose edges
-        hold from the step of their wave until that of the next one in the list.
-    labels : iterable of hashable, optional
-        All agents, if some have no edge.
-    directed : bool, optional
-        As for `read_network`.
-
-    Returns
-    -------
-    Network or TemporalNetwork
-        The latter if the file has times.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read.
-    NetworkError
-        If it holds no valid network.
-
-    See Also
-    --------
-    read_network : Read a network that does not change.
-    read_events, read_contacts : Read events that begin or end edges, and contacts with time stamps.
-
-    Examples
-    --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from peerpressure.networks import read_waves

@@ -439,20 +439,7 @@ class Generator(Generic[Built]):
     short: str = ""
 
     def check(self, **values: Any) -> None:
-        """Raise unless each value is in its legal range and the network fits into memory.
-
-        Parameters
-        ----------
-        **values : object
-            Values of the declared parameters, and ``steps`` and ``edges`` where they apply.
-
-        Raises
-        ------
-        NetworkError
-            If a value is out of its range.
-        TooLargeError
-            If the network does not fit into memory.
-        """
+        """Raise unless each value is in its legal range and the network fits into memory."""
         # Ranges come first, since the estimate of the size assumes legal values.
         for one in self.parameters:
             # Flags such as ``connected`` have no range, and callers leave them out.

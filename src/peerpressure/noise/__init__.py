@@ -47,29 +47,6 @@ def __dir__() -> list[str]:
 def as_noise(value: object) -> Noise:
     """Return a noise unchanged, numbers as standard deviations of `Gaussian`, a law in words, None as `NoNoise`.
 
-    Parameters
-    ----------
-    value : Noise, float, sequence of float, str or None
-        A noise; the standard deviation of Gaussian noise, one for all agents or one for each; a law with its parameters
-        as on the command line, such as ``"gaussian:0.3"``, ``"laplace:0.3"`` or ``"student:0.3:5"``; or None.
-
-    Returns
-    -------
-    Noise
-        The same noise.
-
-    Raises
-    ------
-    NoiseError
-        If the value is none of these.
-
-    See Also
-    --------
-    Gaussian : Noise given by its standard deviation.
-    NoNoise : No noise.
-
-    Examples
-    --------
     >>> from peerpressure.noise import as_noise
     >>> print(as_noise(0.3), as_noise("laplace:0.3"), as_noise(None), sep="; ")
     Gaussian, standard deviation 0.3; Laplace, standard deviation 0.3; no noise
@@ -110,27 +87,6 @@ def noise_in_words(words: str) -> dict[str, Any]:
 def noise_from_dict(values: Mapping[str, Any]) -> Noise:
     """Return the noise that `Noise.to_dict` describes.
 
-    Parameters
-    ----------
-    values : mapping
-        The ``law``, its parameters, and ``time_scale`` and ``temporal`` as plain values.
-
-    Returns
-    -------
-    Noise
-        Member of the family.
-
-    Raises
-    ------
-    NoiseError
-        If the law or a value is not legal.
-
-    See Also
-    --------
-    Noise.to_dict : The description that this function reads.
-
-    Examples
-    --------
     >>> from peerpressure import Laplace
     >>> from peerpressure.noise import noise_from_dict
     >>> noise_from_dict(Laplace(2.0, temporal="frozen").to_dict()) == Laplace(2.0, temporal="frozen")

@@ -44,28 +44,6 @@ def __dir__() -> list[str]:
 def as_schedule(value: object) -> Schedule:
     """Return a schedule unchanged, a number as `Constant`, text as `Formula`, a sequence as `Table`.
 
-    Parameters
-    ----------
-    value : Schedule, float, str or sequence of float
-        A pressure: its schedule, its constant value, a formula in t, or ρ_1, ρ_2, ….
-
-    Returns
-    -------
-    Schedule
-        The same pressure.
-
-    Raises
-    ------
-    ScheduleError
-        If the value is none of these.
-
-    See Also
-    --------
-    Formula : Pressure given by text.
-    Table : Pressure given by values.
-
-    Examples
-    --------
     >>> from peerpressure.schedules import as_schedule
     >>> print(as_schedule(2), as_schedule("t"), as_schedule([1, 2]), sep="; ")
     ρ_t = 2; ρ_t = t; ρ_t = 1, 2
@@ -90,27 +68,6 @@ def as_schedule(value: object) -> Schedule:
 def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
     """Return the schedule that `Schedule.to_dict` describes.
 
-    Parameters
-    ----------
-    data : mapping
-        The ``kind`` of the schedule and its parameters.
-
-    Returns
-    -------
-    Schedule
-        Member of the family.
-
-    Raises
-    ------
-    ScheduleError
-        If the kind is unknown, or the parameters are not those of its declaration.
-
-    See Also
-    --------
-    Schedule.to_dict : The description that this function reads.
-
-    Examples
-    --------
     >>> from peerpressure.schedules import schedule_from_dict
     >>> schedule_from_dict({"kind": "power", "exponent": 1.5})
     Power(exponent=1.5, scale=1.0)

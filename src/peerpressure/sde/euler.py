@@ -31,32 +31,6 @@ def euler_step(sde: SDE, k: int, state: Array, z: Array) -> Array:
     y of the same step. Coefficients are those of the step's end, which makes a step of length 1 with the model's
     scaling the discrete model itself; any point within the step would give the same orders.
 
-    Parameters
-    ----------
-    sde : SDE
-        The equation, with its step h.
-    k : int
-        Number of the step, from 1.
-    state : array of shape (states,) or (states, batch)
-        State at t_{k−1}: y, hidden opinions if they adapt, memory of the noise if it is correlated.
-    z : array of shape (n,) or (n, batch)
-        Standard normal numbers.
-
-    Returns
-    -------
-    array
-        State at t_k, in the shape of ``state``.
-
-    See Also
-    --------
-    exact_paths : Paths without an error of steps.
-
-    References
-    ----------
-    .. [1] P. E. Kloeden and E. Platen (1992), Numerical Solution of Stochastic Differential Equations, Springer.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
@@ -98,27 +72,6 @@ def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Array, Array]]:
     The scheme is linear with Gaussian noise, so its own moments are exact: m ← m + h (b − B m) and
     P ← M P Mᵀ + h GGᵀ with M = (1 − h) I + h C, and alike for the states of adaptation and correlated noise.
 
-    Parameters
-    ----------
-    sde : SDE
-        The equation, with its step h.
-    steps : int
-        Number of steps, at least 0.
-
-    Yields
-    ------
-    mean : array of shape (n,)
-        Mean after the step.
-    covariance : array of shape (n, n)
-        Covariance after the step.
-
-    See Also
-    --------
-    gaussian_path : Moments of the equation itself.
-    euler_step : One step of the scheme.
-
-    Examples
-    --------
     >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.sde import euler_moments, moments_at

@@ -521,30 +521,6 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
 
     They solve m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ from the start, which is known and has no variance.
 
-    Parameters
-    ----------
-    sde : SDE
-        The equation, of up to 1,000 agents; 500 if opinions adapt or noise is correlated, and 333 if both.
-    times : float or array_like of float
-        Increasing times from 0 on.
-
-    Returns
-    -------
-    GaussianMoments
-        Mean and variance of shape (times, n), and the covariance at the last time.
-
-    Raises
-    ------
-    InvalidInputError
-        If times are not increasing, or there are too many agents.
-
-    See Also
-    --------
-    moments_of : Moments of weighted sums, for any number of agents.
-    stationary : The law for t → ∞ under constant pressure.
-
-    Examples
-    --------
     >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.sde import moments_at
@@ -569,31 +545,6 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
     Few sums of many agents come from the adjoint equation, in sparse products only; many times of few agents come
     from the whole covariance.
 
-    Parameters
-    ----------
-    sde : SDE
-        The equation.
-    weights : array_like of shape (sums, n) or (n,)
-        Weights c of each sum; (sums, 2n) with those of the hidden opinions behind the ones of the public opinions.
-    times : float or array_like of float
-        Increasing times from 0 on.
-
-    Returns
-    -------
-    GaussianMoments
-        Mean and variance of shape (times, sums), and the covariance at the last time.
-
-    Raises
-    ------
-    InvalidInputError
-        If times are not increasing, or weights are not one number for each agent.
-
-    See Also
-    --------
-    moments_at : Moments of all agents.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import cycle
@@ -621,32 +572,6 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
 def gaussian_path(sde: SDE, times: Array) -> Iterator[tuple[Array, Array]]:
     """Yield mean and covariance of all agents at each of the times.
 
-    Parameters
-    ----------
-    sde : SDE
-        The equation, of as many agents as ``moments_at`` takes.
-    times : array of float
-        Increasing times from 0 on.
-
-    Yields
-    ------
-    mean : array of shape (n,)
-        Mean, in units of opinion.
-    covariance : array of shape (n, n)
-        Covariance.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are too many agents.
-
-    See Also
-    --------
-    moments_at : The same without the covariances of earlier times.
-    moments_of : Moments of weighted sums of any number of agents.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2

@@ -112,23 +112,7 @@ class GaussianTransition:
             return np.asarray(scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def then(self, later: GaussianTransition) -> GaussianTransition:
-        """Return the law of both steps taken one after the other.
-
-        Parameters
-        ----------
-        later : GaussianTransition
-            A step that begins where this one ends.
-
-        Returns
-        -------
-        GaussianTransition
-            From ``self.begin`` to ``later.end``.
-
-        Raises
-        ------
-        InvalidInputError
-            If the steps are not adjacent.
-        """
+        """Return the law of both steps taken one after the other."""
         if later.begin != self.end:
             rule = f"a step that follows one until t = {self.end:g} must begin there"
             raise InvalidInputError(message(rule, got=f"t = {later.begin:g}", remedy="keep steps in their order"))
@@ -360,24 +344,6 @@ def require_law_memory(sde: SDE) -> None:
 def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[GaussianTransition]:
     """Yield the laws of the steps of length h that end at first·h, …, last·h.
 
-    Parameters
-    ----------
-    sde : SDE
-        The equation, with its step h.
-    first, last : int
-        Numbers of the first and the last step, counted from 1.
-
-    Yields
-    ------
-    GaussianTransition
-        Law of each step; the same object for all of them where pressure and noise are constant.
-
-    See Also
-    --------
-    transition : The law between any two times.
-
-    Examples
-    --------
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.sde import exact_transitions
@@ -481,18 +447,7 @@ class TaylorScheme:
         self._same: list[Part] | None = [] if sde.is_steady else None
 
     def parts(self, k: int) -> Iterator[Part]:
-        """Yield the parts of step k, which depend on the equation and on k only.
-
-        Parameters
-        ----------
-        k : int
-            Number of the step, from 1.
-
-        Yields
-        ------
-        Part
-            Coefficients of the terms of the series, one number per agent each.
-        """
+        """Yield the parts of step k, which depend on the equation and on k only."""
         check_cancelled()
         if self._same:
             yield from self._same

@@ -148,13 +148,7 @@ def write_netcdf(
 
 
 def read_netcdf(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the variables and attributes of a file that ``write_netcdf`` wrote.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is missing or damaged.
-    """
+    """Return the variables and attributes of a file that ``write_netcdf`` wrote."""
     import h5netcdf
 
     try:

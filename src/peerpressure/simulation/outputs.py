@@ -177,22 +177,7 @@ def waves_of(frame: pandas.DataFrame, model: Model | None) -> Waves | None:
 
 
 def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -> tuple[pandas.DataFrame, str | None]:
-    """Return the answers with steps in place of calendar times, and how these were converted.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Outputs as ``Trajectory.from_dataframe`` takes them.
-    step : str or None
-        The length of a step, such as "1 day"; None for times that count steps.
-    origin : object, optional
-        Time of step 0; by default the first time is step 1.
-
-    Raises
-    ------
-    InvalidInputError
-        If a time does not fall on a step, or is a date although no length of a step is given.
-    """
+    """Return the answers with steps in place of calendar times, and how these were converted."""
     import pandas
 
     if origin is not None and step is None:

@@ -148,22 +148,6 @@ def in_words(seconds: float) -> str:
 def calendar_steps(times: Sequence[object], step: str, origin: object = None) -> tuple[NDArray[np.float64], str]:
     """Return the step of each time, and the words that state it.
 
-    Parameters
-    ----------
-    times : sequence
-        ISO dates, dates of Python, or Unix times.
-    step : str
-        Length of a step, as ``seconds_in`` reads it, or "wave", which numbers the times 1, 2, 3 in their order.
-    origin : object, optional
-        Time of step 0, as ``times``; by default the first time is step 1.
-
-    Raises
-    ------
-    DateError
-        If a time is neither a date nor a Unix time, comes before the origin, or lies between two steps.
-
-    Examples
-    --------
     >>> calendar_steps(["2024-01-31", "2024-02-02"], "1 day")
     (array([1., 3.]), 'steps of 1 day, 2024-01-31 is step 1')
     """

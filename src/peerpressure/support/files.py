@@ -29,13 +29,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 def expanded(path: str | os.PathLike[str]) -> Path:
     """Return a path in which a leading ``~`` is the home folder.
 
-    Raises
-    ------
-    InvalidInputError
-        If it is the home of an unknown user.
-
-    Examples
-    --------
     >>> expanded("~/study") == Path.home() / "study"
     True
     """
@@ -51,8 +44,6 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 def relative_path(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> str:
     """Return a path as seen from a folder; absolute if they have only the root of the file system in common.
 
-    Examples
-    --------
     >>> relative_path("study/people.csv", "study/results")
     '../people.csv'
     """
@@ -166,13 +157,6 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
     The new content is synced before the file is renamed, so an interrupted or killed writer leaves the old file
     unchanged.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be written.
-    InvalidInputError
-        If the command that writes it has read it.
     """
     target = expanded(path)
     check_output(target)
@@ -227,13 +211,6 @@ def require_pyarrow(file: str | Path) -> None:
 def table_format(path: str | os.PathLike[str]) -> Literal["csv", "parquet"]:
     """Return the format in which a table is written to a file, which its suffix decides.
 
-    Raises
-    ------
-    FileFormatError
-        If the suffix is that of no format, or pyarrow is missing for Parquet.
-
-    Examples
-    --------
     >>> table_format("estimates.CSV")
     'csv'
     """

@@ -219,24 +219,6 @@ class Expression:
 def parse(text: str) -> Expression:
     """Parse arithmetic in t.
 
-    Parameters
-    ----------
-    text : str
-        Formula with numbers, t, pi, e, + - * / ^ (or **), parentheses, and the functions in `FUNCTIONS`, min and max.
-        The typeset signs − · × ÷ and raised digits are read as well.
-
-    Returns
-    -------
-    Expression
-        The parsed formula.
-
-    Raises
-    ------
-    FormulaError
-        If the text is anything else; the message names what was found, and where.
-
-    Examples
-    --------
     >>> parse("t ** 1.5 / 2")(4.0)
     array(4.)
     >>> parse("2 ^ sqr(t)")

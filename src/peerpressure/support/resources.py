@@ -41,18 +41,6 @@ class Memory(NamedTuple):
 def free_memory() -> Memory:
     """Return the memory that this process can still take.
 
-    Returns
-    -------
-    Memory
-        The least of what the machine has free, and of what control groups and limits of the process leave.
-
-    See Also
-    --------
-    require_memory : Refuses what does not fit.
-    available_cores : Cores that this process may use.
-
-    Examples
-    --------
     >>> from peerpressure.support.resources import free_memory
     >>> free_memory().free > 0
     True
@@ -104,28 +92,6 @@ def require_memory(needed: float, *, what: str, remedy: str, memory: Memory | No
 
     Allocation itself does not fail on systems that overcommit memory; the process would be killed later.
 
-    Parameters
-    ----------
-    needed : float
-        Bytes at the peak of what is to be done.
-    what : str
-        What takes them, such as "a run".
-    remedy : str
-        What to do about it.
-    memory : Memory, optional
-        The memory; by default that of this process.
-
-    Raises
-    ------
-    TooLargeError
-        If they do not fit.
-
-    See Also
-    --------
-    too_large : The error.
-
-    Examples
-    --------
     >>> from peerpressure.support.resources import Memory, require_memory
     >>> require_memory(1000, what="a run", remedy="record less")
     >>> require_memory(2e9, what="a run", remedy="record less", memory=Memory(10**9))
@@ -140,28 +106,6 @@ def require_memory(needed: float, *, what: str, remedy: str, memory: Memory | No
 def too_large(memory: Memory, needed: float | str, *, what: str, remedy: str) -> TooLargeError:
     """Return the error for what does not fit.
 
-    Parameters
-    ----------
-    memory : Memory
-        What is free, and where.
-    needed : float or str
-        Bytes that are needed, or words.
-    what : str
-        What takes them.
-    remedy : str
-        What to do about it.
-
-    Returns
-    -------
-    TooLargeError
-        The error to raise.
-
-    See Also
-    --------
-    require_memory : Raises it.
-
-    Examples
-    --------
     >>> from peerpressure.support.resources import Memory, too_large
     >>> str(too_large(Memory(10**6, place="on the disk"), 10**6 + 1, what="a table", remedy="free some"))
     'a table must fit on the disk, of which 1 MB is free, got 1.000001 MB; free some'
@@ -176,24 +120,6 @@ def too_large(memory: Memory, needed: float | str, *, what: str, remedy: str) ->
 def amount(size: float, digits: int = 3) -> str:
     """Return a number of bytes with a unit.
 
-    Parameters
-    ----------
-    size : float
-        Number of bytes.
-    digits : int, default 3
-        Significant digits.
-
-    Returns
-    -------
-    str
-        The number and its unit.
-
-    See Also
-    --------
-    peerpressure.errors.contrast : Two numbers with enough digits to differ.
-
-    Examples
-    --------
     >>> from peerpressure.support.resources import amount
     >>> amount(2_722_720_000)
     '2.72 GB'
@@ -215,18 +141,6 @@ def amount(size: float, digits: int = 3) -> str:
 def available_cores() -> int:
     """Return the number of cores that this process may use.
 
-    Returns
-    -------
-    int
-        The least of the affinity mask, the quotas of control groups, rounded up, and the environment's
-        ``NUMBA_NUM_THREADS`` and ``OMP_NUM_THREADS``, as users of compiled code on shared machines expect.
-
-    See Also
-    --------
-    free_memory : Memory that this process can still take.
-
-    Examples
-    --------
     >>> from peerpressure.support.resources import available_cores
     >>> available_cores() >= 1
     True
@@ -263,17 +177,6 @@ _LAUNCHERS = (
 def launched() -> tuple[int, int]:
     """Return which of how many processes this is, as mpiexec or srun say; MPI is not loaded for it.
 
-    Returns
-    -------
-    rank, size : int
-        0 and 1 where no launcher says otherwise.
-
-    See Also
-    --------
-    available_cores : Cores that this process may use.
-
-    Examples
-    --------
     >>> from peerpressure.support.resources import launched
     >>> launched()
     (0, 1)

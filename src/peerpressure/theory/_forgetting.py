@@ -146,32 +146,8 @@ def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Array
 def contraction_product(model: Model, steps: int, *, log: bool = False) -> Array:
     """Return Π_{k≤t} α_k for t = 1…steps, which tends to 0 exactly when Σ 1/ρ_t diverges.
 
-    Parameters
-    ----------
-    model : Model
-        A model with constant hidden opinions.
-    steps : int
-        The last step, at least 1.
-    log : bool, default False
-        Whether to return logarithms.
+    The shape is (steps,).
 
-    Returns
-    -------
-    array of shape (steps,)
-        A bound on the weight that the start still has after each step.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``steps`` is not a whole number of at least 1, or hidden opinions adapt.
-
-    See Also
-    --------
-    contraction : The factor of one step.
-    start_weight : The weight of the start in the consensus mode, exactly.
-
-    Examples
-    --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import contraction_product

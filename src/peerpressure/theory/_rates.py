@@ -90,22 +90,6 @@ _ASYMPTOTIC_TIME = 1e100  # a time at which a power law dominates its correction
 def mode_noise(model: Model) -> float:
     """Return σ̄ = √(Σ s²σ²)/Σ s, the standard deviation of ξ̄_t at time scale 1.
 
-    Parameters
-    ----------
-    model : Model
-        A model with noise.
-
-    Returns
-    -------
-    float
-        The deviation that one step's noise gives the stubbornness-weighted mean.
-
-    See Also
-    --------
-    ideal_deviation : The deviation that is left after t steps.
-
-    Examples
-    --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import mode_noise

@@ -191,18 +191,9 @@ class OpinionChain:
 def opinion_chain(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, own_opinion: bool) -> OpinionChain:
     """Return the chain of public opinions, and of the hidden opinions of agents who adapt.
 
-    Parameters
-    ----------
-    networks : RecurrentNetworks
-        The networks that recur forever.
-    adapts : array of bool, shape (agents,)
-        Whose hidden opinions adapt.
-    memory : array of bool, shape (agents,)
-        Agents with eta < 1, whose hidden opinion is not fully replaced in a step.
-    own_opinion : bool
-        Whether an agent's own opinion counts in every step, as it does under bounded pressure, or in the long run where
-        Σ 1/ρ_t diverges; otherwise it counts only where the agent is isolated. It never does where the agent keeps its
-        public opinion.
+    ``memory``: whose hidden opinion is not fully replaced in a step, η < 1. ``own_opinion``: whether an agent's own
+    opinion counts in every step, as under bounded pressure, or in the long run where Σ 1/ρ_t diverges; otherwise it
+    counts only where the agent is isolated, and never where that agent keeps its public opinion.
     """
     n, count = networks.degrees.shape[1], networks.count
     # Numbers of states in 32 bits where they fit, as SciPy has them: there are some for every edge.

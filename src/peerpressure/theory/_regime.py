@@ -99,25 +99,6 @@ class Regime(Enum):
 def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
     """Classify the growth of a pressure schedule.
 
-    Parameters
-    ----------
-    pressure : Schedule
-        The schedule ρ_t.
-    growth : Growth, optional
-        Its growth, where it has been computed before.
-
-    Returns
-    -------
-    Regime
-        The class that the outcome depends on.
-
-    See Also
-    --------
-    schedules.Growth : The facts that decide the regime.
-    diagnose : The outcome, which depends on network and noise as well.
-
-    Examples
-    --------
     >>> from peerpressure import Linear, Power
     >>> from peerpressure.theory import regime_of
     >>> regime_of(Linear(2)), regime_of(Power(1.5))

@@ -235,40 +235,14 @@ class ModelTransition(Transition):
         return self.adjoint_inplace(columns if columns.shape[0] == self.layout.agents else columns.copy(order="K"))
 
     def adjoint_inplace(self, columns: Array) -> Array:
-        """Return Fᵀ Z for columns that may be overwritten.
-
-        Parameters
-        ----------
-        columns : array of shape (states,) or (states, m)
-            The columns Z.
-
-        Returns
-        -------
-        array
-            The product, in the shape of ``columns``.
-        """
+        """Return Fᵀ Z for columns that may be overwritten."""
         if columns.shape[0] == self.layout.agents:
             heard = _product(self.update.transposed, _like(self.update.coupling_scale, columns) * columns)
             return self.update.keep(heard, columns)
         return self.adjoints_inplace(columns, with_noise=False)[0]
 
     def adjoints_inplace(self, columns: Array, *, with_noise: bool = True) -> tuple[Array, Array]:
-        """Return Fᵀ Z and Gᵀ Z, which share most of their work, for columns that are overwritten.
-
-        Parameters
-        ----------
-        columns : array of shape (states,) or (states, m)
-            The columns Z.
-        with_noise : bool, default True
-            Whether the second product is used; if not, its value is undefined.
-
-        Returns
-        -------
-        state : array of shape (states,) or (states, m)
-            The product Fᵀ Z.
-        noise : array of shape (draws,) or (draws, m)
-            The product Gᵀ Z.
-        """
+        """Return Fᵀ Z and Gᵀ Z, which share most of their work, for columns that are overwritten."""
         # Large arrays cost more to allocate than to fill; make as few as possible.
         at, update, rate = self.layout, self.update, self.update.adaptation_rate
         public, hidden = columns[at.public], columns[at.hidden]
@@ -540,17 +514,7 @@ class InitialState:
     def forward(self, hidden: Array | None = None, noise: Array | None = None) -> Array:
         """Return B_0 X + G_0 W, of which at least one is given.
 
-        Parameters
-        ----------
-        hidden : array of shape (agents,) or (agents, m), optional
-            Hidden opinions X.
-        noise : array of shape (draws,) or (draws, m), optional
-            Independent draws W of unit variance.
-
-        Returns
-        -------
-        array of shape (states,) or (states, m)
-            The sum.
+        The shape is (states,) or (states, m).
         """
         given = hidden if hidden is not None else noise
         assert given is not None
@@ -567,15 +531,7 @@ class InitialState:
     def hidden_adjoint(self, columns: Array) -> Array:
         """Return B_0ᵀ Z.
 
-        Parameters
-        ----------
-        columns : array of shape (states,) or (states, m)
-            The columns Z.
-
-        Returns
-        -------
-        array of shape (agents,) or (agents, m)
-            The product.
+        The shape is (agents,) or (agents, m).
         """
         out = columns[self.layout.public] * float(self.starts_from_hidden)
         if self.layout.has_hidden:
@@ -585,15 +541,7 @@ class InitialState:
     def noise_adjoint(self, columns: Array) -> Array:
         """Return G_0ᵀ Z.
 
-        Parameters
-        ----------
-        columns : array of shape (states,) or (states, m)
-            The columns Z.
-
-        Returns
-        -------
-        array of shape (draws,) or (draws, m)
-            The product.
+        The shape is (draws,) or (draws, m).
         """
         return columns[self.layout.memory]
 

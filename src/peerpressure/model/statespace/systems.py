@@ -145,27 +145,6 @@ class System(Protocol):
 def checked_system(system: object) -> System:
     """Return a `Model` or `SDE` unchanged and raise for anything else: the check of what users pass.
 
-    Parameters
-    ----------
-    system : Model or SDE
-        The system.
-
-    Returns
-    -------
-    System
-        The same.
-
-    Raises
-    ------
-    ModelError
-        If it is neither.
-
-    See Also
-    --------
-    discrete_model : Accepts discrete time only.
-
-    Examples
-    --------
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.model.statespace import checked_system
@@ -181,22 +160,6 @@ def checked_system(system: object) -> System:
 def is_system(value: object) -> TypeGuard[System]:
     """Return whether a value is a `Model` or an `SDE`.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    bool
-        True for a ``Model`` or an ``SDE``.
-
-    See Also
-    --------
-    checked_system : Raises an error for anything else.
-
-    Examples
-    --------
     >>> from peerpressure.model.statespace import is_system
     >>> is_system("a model")
     False
@@ -207,29 +170,6 @@ def is_system(value: object) -> TypeGuard[System]:
 def discrete_model(model: object, what: str = "this") -> Model:
     """Return a model in discrete time unchanged and raise for anything else, an SDE included.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    what : str, optional
-        What needs discrete time, for the message.
-
-    Returns
-    -------
-    Model
-        The same.
-
-    Raises
-    ------
-    ModelError
-        If it is not a ``Model``.
-
-    See Also
-    --------
-    checked_system : Accepts an SDE, too.
-
-    Examples
-    --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.model.statespace import discrete_model
@@ -247,24 +187,6 @@ def discrete_model(model: object, what: str = "this") -> Model:
 def initial_state(system: System, *, hidden: bool = False) -> InitialState:
     """Return the state at time 0, as a function of x₀ and of the first draw of correlated noise.
 
-    Parameters
-    ----------
-    system : Model or SDE
-        The system.
-    hidden : bool, default False
-        Whether to include hidden opinions even if they are constant.
-
-    Returns
-    -------
-    InitialState
-        Offset and operators.
-
-    See Also
-    --------
-    transitions : The steps that follow.
-
-    Examples
-    --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.model.statespace import initial_state
@@ -341,28 +263,6 @@ def model_transitions(
 ) -> Iterator[ModelTransition]:
     """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    times : range
-        Times at the ends of the steps, each at least 1.
-    hidden : bool, default False
-        Whether to include hidden opinions even if they are constant.
-    layout : StateLayout, optional
-        The layout, if already available.
-
-    Yields
-    ------
-    ModelTransition
-        The steps.
-
-    See Also
-    --------
-    transition : One step.
-
-    Examples
-    --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.model.statespace import model_transitions
@@ -396,24 +296,6 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
 
     The steps are kept where all of them are small, and made at each call where they are not.
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    last : int
-        The last step, at least 1.
-
-    Returns
-    -------
-    callable
-        Function of a step from 1 to ``last`` that returns its ``ModelTransition``.
-
-    See Also
-    --------
-    transitions : The same in order of time.
-
-    Examples
-    --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.model.statespace import transition_table
@@ -475,25 +357,8 @@ def retained(model: Model, last: int) -> Array:
     """Return the weight π_t = Π_{s≤t} (1 − η_s) that x₀ keeps in an agent's own x_{t+1}, for t = 0…last.
 
     Given the public opinions, x_{t+1} = π_t ∘ x₀ + k_t with k_t the adopted part.
+    The shape is (last + 1, agents) or (last + 1, 1).
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    last : int
-        The last step, at least 0.
-
-    Returns
-    -------
-    array of shape (last + 1, agents) or (last + 1, 1)
-        Weights from 0 to 1; one column where all agents have the same ones.
-
-    See Also
-    --------
-    theory.retention : The same with half-lives and information.
-
-    Examples
-    --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.model.statespace import retained

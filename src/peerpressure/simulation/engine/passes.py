@@ -117,20 +117,9 @@ class PassResult:
 def forecast_pass(
     model: Model, steps: int, weights: Array, targets: Array, watch: Callable[[int, StepSums], None] | None
 ) -> PassResult:
-    """Make a number of steps of a constant network, and as many of the adjoint of weights.
+    """Make a number of steps of a constant network, and as many of the adjoint of the weights of a mean.
 
-    Parameters
-    ----------
-    model : Model
-        A model whose network is constant and whose agents all update.
-    steps : int
-        The number of steps, at least 1.
-    weights : array of shape (agents,)
-        The weights of the mean whose variance is asked for.
-    targets : array of shape (agents,)
-        The opinions to which distances are measured.
-    watch : callable, optional
-        Called after each step with its number and sums over agents.
+    Distances are measured to ``targets``; ``watch`` is called after each step with its number and sums over agents.
     """
     network, n = model.network, model.n
     pace = None if model.adaptation is None else np.ascontiguousarray(model.adaptation.adaptation_weights(n))

@@ -70,7 +70,7 @@ def consensus_mode(model: System) -> Functional:
 
     See Also
     --------
-    mean : The plain mean.
+    mean_opinion : The plain mean.
     consensus_error : Its distance to v.
 
     Examples
@@ -135,7 +135,7 @@ def agent_opinion(model: System, label: Hashable) -> Functional:
 
     See Also
     --------
-    difference : Difference between two agents.
+    opinion_difference : Difference between two agents.
     moments : Exact mean and variance of functionals.
 
     Examples
@@ -173,7 +173,7 @@ def opinion_difference(model: System, a: Hashable, b: Hashable) -> Functional:
 
     See Also
     --------
-    agent : The opinion of one agent.
+    agent_opinion : The opinion of one agent.
 
     Examples
     --------

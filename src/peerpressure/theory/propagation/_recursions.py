@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.model.statespace import InitialState, ModelTransition, initial_state, model_transitions
@@ -14,7 +15,8 @@ from peerpressure.model.statespace.dense_steps import DenseSteps, dense_averages
 from peerpressure.model.statespace.systems import averaged_transitions
 from peerpressure.model.step import Array, StateLayout
 from peerpressure.support.progress import check_cancelled
-from peerpressure.theory.propagation._functionals import Times
+
+Times = NDArray[np.int64]
 
 # Moments by the adjoint: the mean and variance of weighted sums of the state.
 
@@ -50,16 +52,8 @@ def adjoint_moments(model: Model, weights: Array, times: Times, carry: Array | N
     From the weights λ_T of the state z_T, each step of z_t = F z_{t−1} + B x₀ + G w_t is run back by λ_{t−1} = Fᵀλ_t.
     The mean is λ_0ᵀz_0 + Σ_t (Bᵀλ_t)ᵀx₀, and the variance the sum of squares Σ_t |Gᵀλ_t|², for the w_t are independent.
 
-    Parameters
-    ----------
-    model : Model
-        A model in discrete time.
-    weights : array of shape (sums, agents) or (sums, 2·agents)
-        The weights c, followed by k if given.
-    times : array of int
-        Increasing times from 0 on.
-    carry : array of shape (sums, agents), optional
-        The weights of the noise u_{T+1} that later steps have left, if noise is correlated.
+    ``weights`` are those of y, followed by those of x if given; ``carry`` are the weights of the noise u_{T+1} that
+    later steps have left, if noise is correlated.
     """
     start, last = initial_state(model), int(times[-1])
     at, k = start.layout, weights.shape[0]
