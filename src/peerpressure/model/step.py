@@ -37,6 +37,28 @@ def product(matrix: Any, columns: Array) -> Array:
     return out
 
 
+# SciPy multiplies a sparse matrix with few columns more slowly than column by column.
+FEW_COLUMNS = 8
+
+
+def column_product(matrix: Any, columns: Array) -> Array:
+    """Return the product of a sparse matrix with columns, one by one where these are few and contiguous in memory."""
+    if columns.ndim == 2 and columns.shape[1] == 1:
+        return product(matrix, columns[:, 0])[:, None]
+    if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
+        # Contiguous columns, as in the input, let later steps take this branch again.
+        out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
+        for column in range(columns.shape[1]):
+            out[:, column] = product(matrix, columns[:, column])
+        return out
+    return product(matrix, columns)
+
+
+def in_columns(values: Array, columns: Array) -> Array:
+    """Return one value for each agent in the shape that multiplies a vector, or columns."""
+    return values[:, None] if columns.ndim == 2 else values
+
+
 def known_hidden(hidden: Array | None) -> Array:
     """Return hidden opinions as they are; raise an error if they are unknown."""
     if hidden is None:
@@ -102,26 +124,29 @@ class Update:
 
         ``hidden`` has the hidden opinions of this step in the same shape, if they adapt.
         """
-        preferred = self._columns(self.preferred, public) if hidden is None else hidden
-        return self._columns(self.gain, public) * (preferred + noise) + self.couple(public)
+        preferred = in_columns(self.preferred, public) if hidden is None else hidden
+        return in_columns(self.gain, public) * (preferred + noise) + self.couple(public)
 
     def adapt(self, hidden: Array, public: Array) -> Array:
         """Return the hidden opinions after a step with these public ones."""
         return (
             hidden
             if self.adaptation_rate is None
-            else adapted(hidden, public, self._columns(self.adaptation_rate, public))
+            else adapted(hidden, public, in_columns(self.adaptation_rate, public))
         )
 
     def couple(self, public: Array) -> Array:
         """Return C y for y of shape (agents,) or (agents, batch)."""
         # C is never formed: scaling the product costs n operations, scaling the matrix one per edge and step.
-        return self.keep(self._columns(self.coupling_scale, public) * product(self.adjacency, public), public)
+        out = column_product(self.adjacency, public)
+        out *= in_columns(self.coupling_scale, public)
+        return self.keep(out, public)
 
     def couple_adjoint(self, vector: Array) -> Array:
         """Return Cᵀ v = Aᵀ(coupling_scale ∘ v) + kept ∘ v."""
         # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
-        return self.keep(product(self.transposed, self._columns(self.coupling_scale, vector) * vector), vector)
+        heard = column_product(self.transposed, in_columns(self.coupling_scale, vector) * vector)
+        return self.keep(heard, vector)
 
     def lazy(self, share: Array) -> Update:
         """Return the map of which each agent takes this share, in (0, 1], and of its old public opinion the rest."""
@@ -134,12 +159,8 @@ class Update:
         The diagonal part of C, which is its own transpose: the same for a step and for its adjoint.
         """
         if self.kept is not None:
-            out += self._columns(self.kept, before) * before
+            out += in_columns(self.kept, before) * before
         return np.asarray(out)
-
-    @staticmethod
-    def _columns(values: Array, like: Array) -> Array:
-        return values[:, None] if like.ndim == 2 else values
 
     def __repr__(self) -> str:
         return f"Update({self.gain.size:,} agents, gain {self.gain.min():.4g}–{self.gain.max():.4g})"

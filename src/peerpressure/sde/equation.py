@@ -22,7 +22,7 @@ from scipy import sparse
 from peerpressure.errors import AdaptationError, ModelError, ScheduleError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.model.adaptation import Adaptation
-from peerpressure.model.step import Array, StateLayout, Update
+from peerpressure.model.step import Array, StateLayout, Update, in_columns
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Schedule, Table
@@ -63,10 +63,10 @@ class LinearDrift:
         out = np.empty_like(columns)
         if at.has_hidden:
             hidden = columns[at.hidden]
-            moved += _like(update.gain, columns) * hidden
-            out[at.hidden] = _like(self.adaptation_rate, columns) * (public - hidden)
+            moved += in_columns(update.gain, columns) * hidden
+            out[at.hidden] = in_columns(self.adaptation_rate, columns) * (public - hidden)
         if columns.shape[0] > at.memory.start:
-            moved += _like(self.noise_weight, columns) * columns[at.memory]
+            moved += in_columns(self.noise_weight, columns) * columns[at.memory]
             out[at.memory] = -self.reversion * columns[at.memory]
         out[at.public] = moved
         return out
@@ -80,11 +80,11 @@ class LinearDrift:
             return moved
         out = np.empty_like(columns)
         if at.has_hidden:
-            adapted = _like(self.adaptation_rate, columns) * columns[at.hidden]
+            adapted = in_columns(self.adaptation_rate, columns) * columns[at.hidden]
             moved += adapted
-            out[at.hidden] = _like(update.gain, columns) * public - adapted
+            out[at.hidden] = in_columns(update.gain, columns) * public - adapted
         if columns.shape[0] > at.memory.start:
-            out[at.memory] = _like(self.noise_weight, columns) * public - self.reversion * columns[at.memory]
+            out[at.memory] = in_columns(self.noise_weight, columns) * public - self.reversion * columns[at.memory]
         out[at.public] = moved
         return out
 
@@ -114,10 +114,6 @@ class LinearDrift:
     def hidden_weight(self) -> Array | float:
         """The diagonal of K for public opinions, (agents,): the gain, and 0 where x is part of the state."""
         return 0.0 if self.layout.has_hidden else self.update.gain
-
-
-def _like(values: Array, columns: Array) -> Array:
-    return values[:, None] if columns.ndim == 2 else values
 
 
 # The equation.

@@ -6,14 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from peerpressure.model.step import Array, StateLayout, Update, product
-
-# SciPy multiplies a sparse matrix with few columns more slowly than column by column.
-FEW_COLUMNS = 8
+from peerpressure.model.step import Array, StateLayout, Update, column_product, in_columns
 
 
 class Transition(ABC):
@@ -199,17 +196,15 @@ class ModelTransition(Transition):
         at, update, n = self.layout, self.update, self.layout.agents
         if columns.shape[0] == n:
             # The usual case, public opinions only: conjugate gradients call it so often that every operation counts.
-            out = _product(update.adjacency, columns)
-            out *= _like(update.coupling_scale, columns)
-            update.keep(out, columns)
+            out = update.couple(columns)
             if noise is not None:
-                out += _like(self.noise_std, columns) * noise
+                out += in_columns(self.noise_std, columns) * noise
             if hidden is not None:
-                out += _like(update.gain, columns) * hidden
+                out += in_columns(update.gain, columns) * hidden
             return out
-        coupled = _product(update.adjacency, columns[:n])
+        coupled = column_product(update.adjacency, columns[:n])
         out = np.empty_like(columns)
-        public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
+        public = np.multiply(in_columns(update.coupling_scale, columns), coupled, out=out[:n])
         update.keep(public, columns[:n])
         # Columns may leave out the noise memory, which is decided by their length.
         if columns.shape[0] > at.memory.start:
@@ -217,13 +212,13 @@ class ModelTransition(Transition):
             if noise is not None and self.draws:
                 # u_t first, since y_t contains the noise of its own step.
                 memory += self._innovation_std * noise
-            public += _like(self.noise_std, columns) * memory
+            public += in_columns(self.noise_std, columns) * memory
         elif noise is not None:
-            public += _like(self.noise_std, columns) * noise
+            public += in_columns(self.noise_std, columns) * noise
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
             # The product is no longer needed, and large arrays cost more to allocate than to fill.
-            public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
+            public += np.multiply(in_columns(update.gain, columns), preferred, out=coupled)
         # After y_t, because x_{t+1} adapts to the y_t of this step.
         if at.has_hidden:
             self._adapt(columns[at.hidden], public, out[at.hidden])
@@ -237,8 +232,7 @@ class ModelTransition(Transition):
     def adjoint_inplace(self, columns: Array) -> Array:
         """Return Fᵀ Z for columns that may be overwritten."""
         if columns.shape[0] == self.layout.agents:
-            heard = _product(self.update.transposed, _like(self.update.coupling_scale, columns) * columns)
-            return self.update.keep(heard, columns)
+            return self.update.couple_adjoint(columns)
         return self.adjoints_inplace(columns, with_noise=False)[0]
 
     def adjoints_inplace(self, columns: Array, *, with_noise: bool = True) -> tuple[Array, Array]:
@@ -248,17 +242,17 @@ class ModelTransition(Transition):
         public, hidden = columns[at.public], columns[at.hidden]
         # Transposes of the parts of a step, in reverse order: adaptation, then coupling and gain, then noise.
         if at.has_hidden and rate is not None:
-            public += _like(rate, columns) * hidden
-            hidden *= _like(1 - rate, columns)
+            public += in_columns(rate, columns) * hidden
+            hidden *= in_columns(1 - rate, columns)
         # Cᵀ = Aᵀ diag(c) + diag(kept).
-        work = _like(update.coupling_scale, columns) * public
-        coupled = update.keep(_product(update.transposed, work), public)
+        work = in_columns(update.coupling_scale, columns) * public
+        coupled = update.keep(column_product(update.transposed, work), public)
         if at.has_hidden:
-            hidden += np.multiply(_like(update.gain, columns), public, out=work)
+            hidden += np.multiply(in_columns(update.gain, columns), public, out=work)
         remembers = columns.shape[0] > at.memory.start
         noise = work
         if with_noise or remembers:
-            np.multiply(_like(self.noise_std, columns), public, out=noise)
+            np.multiply(in_columns(self.noise_std, columns), public, out=noise)
         if remembers:
             noise += columns[at.memory]
             # u_{t−1} enters through φ u_{t−1} only.
@@ -273,7 +267,7 @@ class ModelTransition(Transition):
         """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start only."""
         if self.layout.has_hidden:
             return np.zeros_like(columns[self.layout.public])
-        return np.asarray(_like(self.update.gain, columns) * columns[self.layout.public])
+        return np.asarray(in_columns(self.update.gain, columns) * columns[self.layout.public])
 
     def noise_adjoint(self, columns: Array) -> Array:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
@@ -281,7 +275,7 @@ class ModelTransition(Transition):
 
     def _noise_weight(self, columns: Array, public: Array) -> Array:
         """Return the weight of u_t in Zᵀz_t, through y_t and as noise memory."""
-        weight = np.asarray(_like(self.noise_std, columns) * public)
+        weight = np.asarray(in_columns(self.noise_std, columns) * public)
         if columns.shape[0] > self.layout.memory.start:
             weight += columns[self.layout.memory]
         return weight
@@ -321,7 +315,7 @@ class ModelTransition(Transition):
             out[...] = hidden
             return out
         np.subtract(public, hidden, out=out)
-        out *= _like(rate, public)
+        out *= in_columns(rate, public)
         out += hidden
         return out
 
@@ -330,7 +324,7 @@ class ModelTransition(Transition):
         public, rate = columns[self.layout.public], self.update.adaptation_rate
         if not self.layout.has_hidden or rate is None:
             return public
-        return np.asarray(public + _like(rate, columns) * columns[self.layout.hidden])
+        return np.asarray(public + in_columns(rate, columns) * columns[self.layout.hidden])
 
 
 @final
@@ -544,20 +538,3 @@ class InitialState:
         The shape is (draws,) or (draws, m).
         """
         return columns[self.layout.memory]
-
-
-def _like(values: Array, columns: Array) -> Array:
-    return values[:, None] if columns.ndim == 2 else values
-
-
-def _product(matrix: Any, columns: Array) -> Array:
-    """Return the product of a sparse matrix with columns, one by one where these are few and contiguous in memory."""
-    if columns.ndim == 2 and columns.shape[1] == 1:
-        return product(matrix, columns[:, 0])[:, None]
-    if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
-        # Contiguous columns, as in the input, let later steps take this branch again.
-        out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
-        for column in range(columns.shape[1]):
-            out[:, column] = product(matrix, columns[:, column])
-        return out
-    return product(matrix, columns)
