@@ -153,10 +153,8 @@ def _with_value(part: Component, long_run: LongRun, tolerance: float) -> Compone
     decided, limit, _ = decide(classify(long_run.system.with_model(alone)), tolerance)
     if decided.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
         return _ending(part, None, math.nan, kappa=alone.kappa)
-    agree = decided.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None
-    if not agree:
+    if limit is None or not decided.outcome.agrees:
         return None
-    assert limit is not None
     return _ending(part, limit.mean, limit.std, kappa=alone.kappa, residual=limit.residual)
 
 

@@ -97,6 +97,13 @@ class Outcome(Enum):
     RANDOM_WALK = "random-walk consensus"
     UNKNOWN = "unknown"
 
+    @property
+    def agrees(self) -> bool | None:
+        """Whether all public opinions converge to one value, be it v or not; None if that is not known."""
+        if self is Outcome.UNKNOWN:
+            return None
+        return self in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
+
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -104,9 +104,8 @@ class Facts:
             return "unresolved" if decided else "unknown"
         if outcome is Outcome.CONSENSUS and (run.stays_on_v or decided):
             return "balanced" if run.stays_on_v else "on v"
-        agree = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
         # Signs cancel by coincidence.
-        return "law" if run.regime is Regime.BOUNDED and self.constant and agree else outcome.name
+        return "law" if run.regime is Regime.BOUNDED and self.constant and outcome.agrees else outcome.name
 
     @property
     def given(self) -> bool:

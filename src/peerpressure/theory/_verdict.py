@@ -249,9 +249,7 @@ class Verdict:
     @property
     def agrees(self) -> bool | None:
         """Whether all public opinions converge to one value, be it v or not; None if that is not known."""
-        if self.outcome is Outcome.UNKNOWN:
-            return None
-        return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
+        return self.outcome.agrees
 
     @property
     def limits(self) -> Array | None:
