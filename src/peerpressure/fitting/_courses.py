@@ -13,7 +13,7 @@ from peerpressure.fitting._parameters import RATE
 from peerpressure.fitting._record import LEAST_ROWS, Panel
 from peerpressure.model.step import Array
 from peerpressure.schedules import Constant, Linear, Power, Schedule
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 ADAPTING = "+adaptation"
 # Rows after the first from which powers of time, and adaptation under pressure, are told from anything else.

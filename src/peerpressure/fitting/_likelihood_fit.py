@@ -15,7 +15,7 @@ from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.recovery.estimate import Estimate
 from peerpressure.recovery.series import conditional_tests
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 from peerpressure.support.text import html_table
 
 if TYPE_CHECKING:

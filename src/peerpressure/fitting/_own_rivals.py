@@ -26,8 +26,8 @@ from peerpressure.fitting._courses import NO_PARAMETERS
 from peerpressure.fitting._integrated import DRAWS, height_at_best, noise_factors
 from peerpressure.fitting._record import Panel
 from peerpressure.model.step import Array
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import check_cancelled
+from peerpressure.support.results import read_only
 
 # Agents from which an effect of each period explains less of the noise than it is charged for.
 _SHARING = 6

@@ -20,7 +20,7 @@ from peerpressure.model.step import Array
 from peerpressure.noise import AR1, Gaussian
 from peerpressure.recovery.limits import FIT_PIECES
 from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 
 @final

@@ -25,8 +25,8 @@ from scipy import sparse, stats
 
 from peerpressure.fitting._record import Panel
 from peerpressure.model.step import Array
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import check_cancelled
+from peerpressure.support.results import read_only
 
 # Parts of the neighbours' means that are left below this share of them are rounding errors.
 _NOTHING = 1e-10

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import AdaptationError, ScheduleError, message
 from peerpressure.model.step import Array
 from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
-from peerpressure.support.immutable import one_line
 from peerpressure.support.parameters import refuse_labels
+from peerpressure.support.results import one_line
 
 Weights: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 

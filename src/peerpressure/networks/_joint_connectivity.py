@@ -12,7 +12,7 @@ from peerpressure.networks._loops import compiled, sweep_windows
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.classes import components
 from peerpressure.networks.validation import check_integer, check_memory
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 INTERPRETED = 10_000  # agents, steps and intervals up to which plain Python takes less time than importing numba
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from peerpressure.networks._network import Network
 from peerpressure.networks.validation import network_error
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 _FACTS = ("generator", "presence", "memory", "isolation")
 _EDGES = ("law_sources", "law_targets", "law_weights")

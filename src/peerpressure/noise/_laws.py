@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from peerpressure.errors import NoiseError, message
 from peerpressure.noise._base import Deviation, Noise, Temporal
 from peerpressure.schedules import Constant, Schedule
-from peerpressure.support.immutable import one_line
 from peerpressure.support.parameters import Parameter, Slider
+from peerpressure.support.results import one_line
 
 STD = Parameter(
     "std",

@@ -45,8 +45,8 @@ from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.sde.equation import FIRST_TIME
 from peerpressure.sde.moments import schedules_of
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.results import read_only
 from peerpressure.support.text import html_table
 from peerpressure.theory import OptimalSchedule, consensus_error, optimal_schedule
 

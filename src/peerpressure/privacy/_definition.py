@@ -25,7 +25,7 @@ from peerpressure.noise import Gaussian
 from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start
 from peerpressure.recovery import Observation
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 from peerpressure.theory.propagation import step_count
 
 # Columns of texts for a terminal.

@@ -26,9 +26,9 @@ from peerpressure.privacy._shifts import require_public_start
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.observation import blank_outputs
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
+from peerpressure.support.results import read_only
 from peerpressure.support.text import html_columns
 from peerpressure.theory.propagation import step_count
 

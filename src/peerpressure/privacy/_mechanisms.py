@@ -29,8 +29,8 @@ from peerpressure.privacy._definition import Definition, Observed, Unit
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step
 from peerpressure.recovery import limits
 from peerpressure.schedules import Power
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import check_cancelled
+from peerpressure.support.results import read_only
 from peerpressure.theory.propagation import Times, consensus_mode, moments, whole_times
 
 if TYPE_CHECKING:

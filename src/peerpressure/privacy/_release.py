@@ -29,9 +29,9 @@ from peerpressure.simulation import Progress, simulate_preferred
 from peerpressure.simulation.recording import Record, as_record
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.files import check_output, expanded, require_new_folder, umask
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop
 from peerpressure.support.provenance import json_text
+from peerpressure.support.results import read_only
 from peerpressure.theory.propagation import step_count
 from peerpressure.version import __version__
 

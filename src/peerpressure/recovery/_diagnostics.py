@@ -16,8 +16,8 @@ from peerpressure.model.statespace import System
 from peerpressure.model.step import Array
 from peerpressure.recovery._misses import ScoreTests
 from peerpressure.recovery.digits import grid_note, undeclared_rounding
-from peerpressure.support.immutable import read_only
 from peerpressure.support.resources import few_threads
+from peerpressure.support.results import read_only
 from peerpressure.support.text import html_table
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from peerpressure.recovery.innovations import complete, invertible_steps, weight
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import SHARE_TOLERANCE
 from peerpressure.recovery.observation import Observation, ResolvedObservation, blank_outputs
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
+from peerpressure.support.results import read_only
 
 
 @final

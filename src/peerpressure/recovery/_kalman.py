@@ -40,8 +40,8 @@ from peerpressure.recovery.estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery.least_squares import separate_noise
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
 from peerpressure.recovery.observation import Outputs, observed
-from peerpressure.support.immutable import read_only
 from peerpressure.support.resources import few_threads, require_memory
+from peerpressure.support.results import read_only
 
 if TYPE_CHECKING:
     from peerpressure.recovery.observation import Data

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, final
 
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 if TYPE_CHECKING:
     import pandas

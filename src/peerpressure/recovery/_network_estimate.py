@@ -16,8 +16,8 @@ from peerpressure.model.step import Array
 from peerpressure.networks import Network
 from peerpressure.recovery._network_likelihood import Index, Mask
 from peerpressure.recovery.digits import grid_note
-from peerpressure.support.immutable import read_only
 from peerpressure.support.parameters import checked_level
+from peerpressure.support.results import read_only
 from peerpressure.support.text import html_table
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from peerpressure.model.step import Array
 from peerpressure.recovery.data import observations_of, refuse_model, run_of
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.simulation.zarr_stores import StoredArray
-from peerpressure.support.immutable import one_line, read_only
+from peerpressure.support.results import one_line, read_only
 
 if TYPE_CHECKING:
     from peerpressure.recovery.data import Record

@@ -22,7 +22,7 @@ from peerpressure.scenario.section import as_labels
 from peerpressure.simulation import simulate
 from peerpressure.simulation.recording import Record
 from peerpressure.simulation.trajectory import Trajectory
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 from peerpressure.theory import Verdict, diagnose
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import ScheduleError, message
 from peerpressure.schedules.envelopes import Envelope, Sum, decided, envelope_of
 from peerpressure.support.formula import Expression
-from peerpressure.support.immutable import one_line
 from peerpressure.support.parameters import Parameter
+from peerpressure.support.results import one_line
 from peerpressure.support.text import curve, html_sketch, html_table
 
 Array = NDArray[np.float64]

@@ -13,8 +13,8 @@ from peerpressure.errors import ScheduleError, message
 from peerpressure.schedules._base import Array, Growth, Schedule, growth_of
 from peerpressure.support.dates import whole_steps
 from peerpressure.support.formula import Expression, parse
-from peerpressure.support.immutable import one_line
 from peerpressure.support.parameters import Parameter
+from peerpressure.support.results import one_line
 
 
 @final

@@ -15,7 +15,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model.step import Array
 from peerpressure.sde.equation import SDE
 from peerpressure.sde.moments import checked_weights, moments_at, moments_of, real_times, state_path
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 # Share of the largest eigenvalue up to which one counts as 0: the covariance is known to some 1e-11 of it, and a law
 # along a direction below that would be one of the solver's errors.

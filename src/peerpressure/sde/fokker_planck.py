@@ -17,7 +17,7 @@ from peerpressure.model.step import Array
 from peerpressure.sde.densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde.equation import SDE
 from peerpressure.sde.moments import real_times, smooth_pieces
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 # Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0

@@ -30,9 +30,9 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model.step import Array, StateLayout
 from peerpressure.sde.equation import FIRST_TIME, SDE
 from peerpressure.sde.moments import first_noise, real_times, smooth_pieces
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import check_cancelled
 from peerpressure.support.resources import require_memory
+from peerpressure.support.results import read_only
 
 if TYPE_CHECKING:
     from peerpressure.simulation.engine.taylor import Part

@@ -16,8 +16,8 @@ from peerpressure.model import Model
 from peerpressure.simulation import files, outputs, zarr_stores
 from peerpressure.support.dates import is_calendar
 from peerpressure.support.files import expanded, naming, replacing
-from peerpressure.support.immutable import read_only
 from peerpressure.support.namespaces import from_above
+from peerpressure.support.results import read_only
 from peerpressure.support.text import HtmlPage, html_sketch, html_table
 from peerpressure.version import __version__
 

@@ -19,8 +19,8 @@ from peerpressure.noise import NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Schedule, Table
 from peerpressure.simulation import simulate
 from peerpressure.simulation.trajectory import Trajectory
-from peerpressure.support.immutable import one_line
 from peerpressure.support.parameters import Parameter
+from peerpressure.support.results import one_line
 from peerpressure.theory._analysis import analyse
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._forecast import Forecast, consensus_error, is_sampled, law_after

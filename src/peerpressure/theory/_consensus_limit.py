@@ -18,8 +18,8 @@ from peerpressure.model import Model, require_synchronous
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
-from peerpressure.support.immutable import read_only
 from peerpressure.support.parameters import Parameter
+from peerpressure.support.results import read_only
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limit_law import LimitKind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limits import ConsensusLimit, Phases, limit_of, noise_blocks_limit

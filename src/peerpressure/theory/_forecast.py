@@ -17,9 +17,9 @@ from peerpressure.model.step import Array
 from peerpressure.sde import SDE
 from peerpressure.sde.moments import NEGLIGIBLE, DriftAt, Rate, integrate, start_of, state_path
 from peerpressure.simulation import simulate
-from peerpressure.support.immutable import one_line, read_only
 from peerpressure.support.parameters import Parameter
 from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
+from peerpressure.support.results import one_line, read_only
 from peerpressure.theory._reasons import Reason, ReasonRow
 from peerpressure.theory.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 

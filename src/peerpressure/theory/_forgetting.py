@@ -18,8 +18,8 @@ from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.statespace import discrete_model
 from peerpressure.model.step import Array, Update
 from peerpressure.schedules import Table
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import check_cancelled
+from peerpressure.support.results import read_only
 from peerpressure.theory._regime import farthest_reading
 from peerpressure.theory.propagation import step_count, whole_times
 

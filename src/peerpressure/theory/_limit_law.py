@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model.step import Array
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 
 class LimitKind(Enum):

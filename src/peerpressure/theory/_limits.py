@@ -24,8 +24,8 @@ from peerpressure.sde import SDE
 from peerpressure.sde.moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
 from peerpressure.simulation.trajectory import State
-from peerpressure.support.immutable import one_line
 from peerpressure.support.progress import check_cancelled
+from peerpressure.support.results import one_line
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow

@@ -32,7 +32,7 @@ from peerpressure.model.statespace import System, checked_system, discrete_model
 from peerpressure.model.step import Array
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
-from peerpressure.support.immutable import one_line
+from peerpressure.support.results import one_line
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
 from peerpressure.theory._regime import Regime
 from peerpressure.theory._stationary import balanced_solver, directed_solver

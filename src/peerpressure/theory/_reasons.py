@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
-from peerpressure.support.immutable import one_line
+from peerpressure.support.results import one_line
 from peerpressure.support.text import rounded
 
 T = TypeVar("T")

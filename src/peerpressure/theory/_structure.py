@@ -15,7 +15,7 @@ from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import NetworkProcess
 from peerpressure.networks.chain import phases, split_by_label
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 from peerpressure.theory._reasons import json_number
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,

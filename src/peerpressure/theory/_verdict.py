@@ -12,7 +12,7 @@ import numpy as np
 
 from peerpressure.errors import first_few
 from peerpressure.model.step import Array
-from peerpressure.support.immutable import one_line, read_only
+from peerpressure.support.results import one_line, read_only
 from peerpressure.support.text import html_table
 from peerpressure.theory._advice import Advice
 from peerpressure.theory._classification import Outcome

@@ -18,7 +18,7 @@ from peerpressure.simulation.partition._files import part_name
 from peerpressure.simulation.processes import Together, joined
 from peerpressure.simulation.trajectory import RECORDED, State, fields_from, final_from, parts_of
 from peerpressure.support.files import expanded
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
-from peerpressure.support.immutable import read_only
+from peerpressure.support.results import read_only
 
 
 @final

@@ -14,8 +14,8 @@ from peerpressure.model import Model
 from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
 from peerpressure.sde import SDE, moments_at, moments_of
-from peerpressure.support.immutable import read_only
 from peerpressure.support.progress import ShouldStop, cancellable
+from peerpressure.support.results import read_only
 from peerpressure.support.text import curve, html_sketch, html_table
 from peerpressure.theory.propagation._functionals import (
     Functionals,
