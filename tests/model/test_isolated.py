@@ -184,7 +184,7 @@ def test_who_keeps_a_hidden_start_is_revealed() -> None:
     account = pp.privacy.budget(model_of(noise=pp.Gaussian(0.5)), 6)
     assert np.isinf(account.table["information"]).tolist() == [False, False, True, True, True]
     assert "3 agents" in account.definition.terms["start"]
-    with pytest.raises(InvalidInputError, match=r"kept.*public start"):
+    with pytest.raises(InvalidInputError, match=r"stays public.*public start"):
         pp.privacy.calibrate(model_of(noise=pp.Gaussian(0.5)), 6, information=2.0)
 
 
