@@ -124,7 +124,7 @@ test("what takes the place of an answer is told, and lost questions are told fro
     const error = await answer.then(assert.fail, (one) => one);
     assert.ok(error instanceof Refusal);
     assert.equal(error.isLost, LOST.includes(outcome), outcome);
-    const words = { "cut short": /^The answer ended too early/, gone: /^The explorer does not answer/ };
+    const words = { "cut short": /^The response ended too early/, gone: /^The explorer does not respond/ };
     if (words[outcome]) assert.match(error.message, words[outcome]);
     else assert.equal(error.message, `run: ${REFUSALS[outcome][1]}`);
   }

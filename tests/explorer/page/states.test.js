@@ -84,7 +84,7 @@ for (const outcome of OUTCOMES) {
       for (const part of failing) {
         const { reason } = stateOf(part);
         if (REFUSALS[outcome]) assert.equal(reason, `${part}: ${REFUSALS[outcome][1]}`);
-        else assert.match(reason, outcome === "gone" ? /does not answer/ : /ended too early/);
+        else assert.match(reason, outcome === "gone" ? /does not respond/ : /ended too early/);
       }
       const asked = world.server.asked.length;
       await world.finish();

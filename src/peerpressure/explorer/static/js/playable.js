@@ -101,7 +101,7 @@ function verdictOf(/** @type {engine.Model} */ model, /** @type {Base} */ { head
   const v = value.toPrecision(3).replace("-", "−");
   /** @type {Record<string, string>} */
   const summaries = {
-    consensus: `All agents come to agree on ${v}, the mean of hidden opinions, weighted by stubbornness.`,
+    consensus: `All agents come to agree on ${v}, the stubbornness-weighted mean of hidden opinions.`,
     biased_consensus: `All agents come to agree, but not on ${v}, the mean of what they think.`,
     disagreement: "Agents come closer to each other and never agree.",
     oscillation: "The agents of two sides exchange two values forever.",
