@@ -2,7 +2,7 @@
 
 ``SDE`` is the equation. ``moments_at`` and ``moments_of`` give its exact Gaussian law, and ``transition`` that of
 one step, from which ``exact_paths`` are drawn; ``TaylorScheme`` has the steps of large networks. ``exact_density`` and
-``solve_density`` give densities, exact and on a grid; tables in ``convergence`` measure how fast discrete steps
+``solve_density`` give densities, exact and on a grid; tables in ``euler`` measure how fast discrete steps
 converge to the equation. The modules are open to other packages.
 """
 

@@ -21,8 +21,8 @@ from peerpressure.simulation import simulate
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.parameters import Parameter
 from peerpressure.support.results import one_line
-from peerpressure.theory._analysis import analyse
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
+from peerpressure.theory._consensus_limit import decide
 from peerpressure.theory._forecast import Forecast, consensus_error, is_sampled, law_after
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._rates import with_parts
@@ -52,6 +52,8 @@ _FEWEST_AGENTS = 16
 _LEAST_GAIN = 1.05
 # Share of the range of opinions by which agents must end closer to v for a schedule to be recommended.
 WORTHWHILE = 0.01
+# Share of the range of opinions to which the limit under another schedule is computed.
+_TOLERANCE = 1e-3
 _ROUNDING = 1e-12
 
 NOT_TRIED: ReasonRow[None] = ReasonRow(
@@ -166,7 +168,7 @@ def advice(long_run: LongRun, forecast: Forecast) -> Advice:
             gain = now / then.rms_distance if then.rms_distance > rounding else math.inf
             # A schedule for the horizon says nothing about the steps after it.
             lasting = isinstance(schedule, Linear)
-            outcome = analyse(other).long_run.outcome if lasting else None
+            outcome = decide(classify(other), _TOLERANCE)[0].outcome if lasting else None
             closer = now - then.rms_distance >= worth
             suggestions.append(Suggestion(name, schedule, then.rms_distance, gain, outcome, averaging, closer))
     suggestions.sort(key=lambda one: one.rms_distance)
