@@ -7,6 +7,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Coroutine, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import httpx
@@ -87,12 +88,17 @@ def in_a_loop(scene: Coroutine[Any, Any, Found]) -> Found:
 
 @contextlib.contextmanager
 def served(limits: Limits, port: int = 0) -> Iterator[str]:
-    """Give the address of a server with bounds of its own, on this port or any free one."""
+    """Give the address of a server with bounds of its own, on this port or any free one.
+
+    No answer ends by the clock there, unless a test says when.
+    """
     import uvicorn
 
     from peerpressure.explorer.app import create_app
     from peerpressure.explorer.server import configuration, open_socket
 
+    if limits.seconds == Limits().seconds:
+        limits = replace(limits, seconds=3_600.0)
     with open_socket("127.0.0.1", port) as socket:
         server = uvicorn.Server(configuration(create_app(limits=limits), log_level="critical"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)

@@ -68,8 +68,16 @@ def started(*arguments: object, program: Sequence[str] = MODULE) -> Iterator[tup
         yield process, match[0]
 
 
-# The command in a process that takes long to be taken apart, as on a machine that does much else.
-SLOW_TO_END = "import atexit, time; atexit.register(time.sleep, 100); from peerpressure.cli import main; main()"
+# The command in a process that takes long to be taken apart, as on a machine that does much else, and as long to answer
+# as such a machine needs.
+SLOW_TO_END = """
+import atexit, functools, time
+from peerpressure.cli import main
+from peerpressure.explorer import app
+atexit.register(time.sleep, 100)
+app.Limits = functools.partial(app.Limits, seconds=3_600.0)
+main()
+"""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent by other means elsewhere")
@@ -81,7 +89,7 @@ def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
             body = {"scenario": listed["default"]["scenario"]}
             answer = waiting.in_thread(lambda: client.post("api/run", json=body), "a run")
         assert listed["default"]["scenario"]["agents"]["hidden"] == [1, 2, 3]
-        assert answer.status_code == 200
+        assert answer.status_code == 200, answer.text
         process.send_signal(signal.SIGINT)
         assert waiting.wait_for_end(process) == 0
         assert process.stdout is not None
