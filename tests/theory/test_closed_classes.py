@@ -437,3 +437,23 @@ def test_components_that_adapt_come_to_rest_as_noise_fades(decay: float, moving:
         spread = run.states[:, -1].std(axis=0)
         assert (spread[3:] > 0.1).all()
         assert (spread[:3] > 0.1).all() or (still and (spread[:3] < 0.03).all())
+
+
+@pytest.mark.parametrize("pressure", [2.0, "1.5*(1 + 2*t)/(1 + t)"])
+@pytest.mark.parametrize("still", [(0,), (0, 3)])
+def test_frozen_noise_about_an_opinion_that_never_moves_has_a_limit(pressure: float | str, still: tuple[int]) -> None:
+    """Under bounded pressure that has one, each component by itself; without such an opinion it drifts."""
+    A = np.zeros((6, 6))
+    A[:3, :3], A[3:, 3:] = 1 - np.eye(3), 1 - np.eye(3)
+    weights = np.where(np.isin(np.arange(6), still), 0.0, 1.0)
+    noise, adaptation = pp.Gaussian(0.4, temporal="frozen"), pp.Adaptation(0.5, weights)
+    model = pp.Model(pp.Network(A), np.linspace(0, 1, 6), pressure=pressure, noise=noise, adaptation=adaptation)
+    law, held = diagnose(model).law, 3 * len(still)
+    assert law.kind.tolist() == [LimitKind.RANDOM_LIMIT] * held + [LimitKind.DRIFTS] * (6 - held)
+    run = pp.simulate(model, 4_000, 200, seed=1)
+    assert run.states is not None
+    moves = np.abs(run.states[:, -1] - run.states[:, -2]).max(axis=0)
+    assert (moves[:held] < 1e-6).all()
+    assert (moves[held:] > 1e-3).all()
+    moving = pp.diagnose(replace(model, pressure="1 + 2*(t - 3*floor(t/3))")).law
+    assert LimitKind.RANDOM_LIMIT not in moving.kind.tolist()

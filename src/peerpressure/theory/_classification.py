@@ -333,6 +333,8 @@ class LongRun:
             if self.phi == 1 and (self.noise_grows or self.regime is not Regime.BOUNDED):
                 # Frozen noise does not fluctuate: it repeats with the networks, and moves ever further if it grows.
                 kind = LimitKind.DRIFTS if self.noise_grows else LimitKind.PERIODIC
+            elif self.phi == 1 and self._steps_have_a_limit:
+                kind = LimitKind.RANDOM_LIMIT
             return self._moving_apart(separate_law(kind, n))
         if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return self._by_component
@@ -346,6 +348,12 @@ class LongRun:
         chance = LimitKind.RANDOM_LIMIT if by_chance else LimitKind.CONVERGES
         kind = kinds.get(noise, chance)
         return common_law(n, kind, mean, 0.0 if kind is LimitKind.CONVERGES else math.nan)
+
+    @property
+    def _steps_have_a_limit(self) -> bool:
+        """Whether pressure, the scale of noise and the network tend to constant ones."""
+        known = None not in (self.growth.limit, self.model.noise.time_scale.growth.limit)
+        return known and self.model.temporal_network is None
 
     def _moving_apart(self, law: LimitLaw) -> LimitLaw:
         """Return the law of agents who show their own noise, where nothing holds the values of some components."""
