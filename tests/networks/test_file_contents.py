@@ -158,6 +158,7 @@ CASES: dict[str, Case] = {
     "leading zeros": Case(".txt", "03 01\n01 2\n", {("03", "01"): 1.0, ("01", "2"): 1.0}),
     "pieces": Case(".txt", "1 2\n3 4\n", {(1, 2): 1.0, (3, 4): 1.0}),
     "floats of pandas": Case(".csv", "source,target\n3.0,1\n1.0,2\n", NUMBERED, "such as '3.0' are whole numbers"),
+    "floats of NumPy": Case(".csv", "3.000e+00, 1.000e+00\n1.000e+00, 2.000e+00\n", NUMBERED, "are whole numbers"),
     "fractions for labels": Case(".csv", "source,target\n1.0,2.5\n", {("1.0", "2.5"): 1.0}),
     "agents with numbers": Case(".csv", "ann,agent1\nagent1,bob\n", {("ann", "agent1"): 1.0, ("agent1", "bob"): 1.0}),
     # Weights, by the name of the column or by choice.
@@ -303,6 +304,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "source,target,weight,Sign\na,b,1,+\nb,c,1,-\n",
         "signs of edges.*weights such as",
     ),
+    "money": (".csv", "source,target,lent\na,b,$20\nb,c,€ 30\n", "called weight.*'lent'"),
+    "bounds": (".csv", "source,target,hours\na,b,<1\nb,c,> 5\n", "called weight.*'hours'"),
+    "signs in words": (".csv", "source,target,attitude\na,b,positive\nb,c,negative\n", "called weight.*'attitude'"),
+    "a letter for directed": (".csv", "source,target,directed\na,b,N\nb,c,Y\n", "line 3: edges must go both ways"),
+    "arrows": (".csv", "source,target,direction\na,b,<->\nb,c,->\n", "line 3: edges must go both ways"),
+    "false for mutual": (".csv", "source,target,mutual\na,b,true\nb,c,false\n", "line 3: edges must go both ways"),
     "true for directed": (".csv", "source,target,directed\na,b,false\nb,c,True\n", "line 3: edges must go both ways"),
     "1 for directed": (".csv", "source,target,directed\na,b,1\nb,c,0\n", "line 2: edges must go both ways"),
     "a heading again, in other letters": (".csv", "source,target\na,b\nSource,Target\n", "line 3 .*a heading"),
@@ -340,6 +347,15 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         'source,target\n"a",b\n# not an edge, really\nb,c\n',
         "line 3 must not begin with '#'",
     ),
+    "names or comments above": (
+        ".csv",
+        "#climate,tax\n#vote,tax\ntax,war\nwar,#vote\n",
+        "line 1 is a comment.*'#climate",
+    ),
+    "names or comments above, by per cent": (".txt", "% x\n%a b\nb c\n", "line 2 is a comment, got '%a b'"),
+    "names below a heading in a comment": (".csv", "# source,target\n#a,b\nb,c\n", "line 2 is a comment"),
+    "names above in a list of NetworkX": (".edgelist", "#a b {}\nb c {}\n", "line 1 is a comment, got '#a b {}'"),
+    "names above in an adjacency list": (".adjlist", "#a b\nb c\n", "line 1 is a comment, got '#a b'"),
     "a comment in an adjacency list": (".adjlist", "a b\n#b c\n", "line 2 must not begin with '#'"),
     # Graphs and matrices.
     "a bomb": (".graphml", BOMB, "DOCTYPE.*remove"),
@@ -404,6 +420,19 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "each name once, got 'edges' twice",
     ),
     "a text for directed": (".json", '{"directed": "false", "nodes": [], "links": []}', 'true or false, got "false"'),
+    # NetworkX takes the first for directed, and the others for undirected.
+    "a text for directed in GML": (".gml", 'graph [\n directed "false" node [ id 1 ] ]', '0 or 1, got "false"'),
+    "capital letters in GraphML": (
+        ".graphml",
+        GRAPHML.replace('"undirected"', '"Directed"'),
+        "edgedefault .*'Directed'",
+    ),
+    "capital letters in GEXF": (
+        ".gexf",
+        OLD_GEXF.replace('defaultedgetype="undirected"', 'defaultedgetype="Directed"'),
+        "defaultedgetype .*'Directed'",
+    ),
+    "edges and Links": (".json", '{"nodes": [], "edges": [], "Links": []}', "one graph, got both 'edges' and 'Links'"),
     "two headings": (".txt", "# source target\nfrom to\na b\n", "clear whether line 2 is a heading"),
     "two headings, one unknown": (
         ".txt",

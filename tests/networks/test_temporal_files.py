@@ -178,6 +178,7 @@ DOUBTFUL = {
     "SNAP, unsorted": messages([1082155839, 1082040961, 1082439619, 1082414391]),
     "SNAP, in milliseconds": messages([1082040961000, 1082155839000, 1082414391000, 1082439619000]),
     "SNAP, from 0 on": messages([0, *range(2797, 5000)]),
+    "time first, floats of NumPy": "1.291597340e+09 1.000e+00 2.000e+00\n1.291597360e+09 2.000e+00 3.000e+00\n",
     "time first": lines([(1291597340, 1, 2), (1291597360, 2, 3), (1291597340, 3, 1)]),
     "KONECT": "% sym unweighted\n" + messages([1082040961, 1082155839, 1082414391, 1082439619], 1),
 }
@@ -186,7 +187,7 @@ DOUBTFUL = {
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_the_order_of_numbers_is_not_guessed(name: str, tmp_path: Path) -> None:
     order = "source, target, weight, time" if "KONECT" in name else "source, target, time"
-    order = "time, source, target" if name == "time first" else order
+    order = "time, source, target" if "time first" in name else order
     file = write(tmp_path, ".txt", DOUBTFUL[name])
     for reads in (read_contacts, read_events, describe_events_file):
         with pytest.raises(

@@ -143,13 +143,28 @@ def test_waves_have_topics(tmp_path: Path) -> None:
 
 def test_without_a_network_all_but_keys_and_an_index_are_agents(tmp_path: Path) -> None:
     file = tmp_path / "observed.csv"
-    for text in (",time,ann,bob\n0,1,1,3\n1,2,2,4\n", "name,w1,w2\nann,1,2\nbob,3,4\n", ",w1,w2\nann,1,2\nbob,3,4\n"):
+    index = ",time,ann,bob\n0,1,1,3\n1,2,2,4\n"
+    for text in (
+        index,
+        index.replace("\n0,", "\n0.0,").replace("\n1,", "\n1.0,"),
+        "name,w1,w2\nann,1,2\nbob,3,4\n",
+        ",w1,w2\nann,1,2\nbob,3,4\n",
+    ):
         file.write_text(text, encoding="utf-8")
         run, words = read_observations(file)
         assert run.model.network.labels == ("ann", "bob")
         assert np.asarray(run.states).tolist() == [[[1, 3], [2, 4]]]
         assert ("a column for each of 2 agents, 'ann', 'bob'" in words) == ("time" in text)
         assert observations_of(pd.read_csv(file)).model.network.labels == ("ann", "bob")
+
+
+@pytest.mark.parametrize("name", ["id", "person", ""])
+def test_a_column_that_may_name_agents_is_no_agent(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    file.write_text(f"{name},time,ann,bob\n0.5,1,1,3\n0.7,2,2,4\n", encoding="utf-8")
+    for data in (file, pd.read_csv(file).rename(columns={"Unnamed: 0": ""})):
+        with pytest.raises(pp.errors.InvalidInputError, match=f"whose answers a column has, got a column '{name}'"):
+            observations_of(data)
 
 
 REFUSED = {

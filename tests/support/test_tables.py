@@ -63,6 +63,7 @@ TEXTS_READ = {
     "decimal commas": ("1,5 2 3\n2 ,5 4\n", [["1,5", "2", "3"], ["2", ",5", "4"]]),
     "comments above, with half a quote": ('# 5" wide\n\n% b\na,b\n"#b",c\n', [["a", "b"], ["#b", "c"]]),
     "lines in quotes": ('a b\n"#c" "d\n# e"\n', [["a", "b"], ["#c", "d\n# e"]]),
+    "comments without a space": ("#made,today\n#a b\n#a,b,c\na,b\n", [["a", "b"]]),
     "a later field": ("a,b\nb,#c\n", [["a", "b"], ["b", "#c"]]),
 }
 TEXTS_REFUSED = {

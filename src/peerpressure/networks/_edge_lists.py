@@ -31,15 +31,18 @@ ROLES = (*ENDS, "weight")
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 # As pandas writes whole numbers in a column that had a gap: 1.0 means 1.
 FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
+# As NumPy writes them by default: 1.200000000000000000e+01 means 12.
+SCIENTIFIC = re.compile(r"(?:-?[1-9]\.[0-9]+e\+(?:0[0-9]|1[0-4])|0\.0+e\+00)")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
 ALONE = "give it a second agent; people without ties are named by a table of agents, a matrix or a graph"
 # Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
-KINDS = ("type", "directed", "isdirected")
+KINDS = ("type", "directed", "isdirected", "direction")
 ONE_WAY = {
-    **dict.fromkeys(("directed", "true", "1", "yes"), True),
-    **dict.fromkeys(("undirected", "false", "0", "no"), False),
+    **dict.fromkeys(("directed", "true", "t", "1", "yes", "y", "oneway", "->"), True),
+    **dict.fromkeys(("undirected", "false", "f", "0", "no", "n", "both", "--", "<->"), False),
 }
+MUTUAL = ("mutual", "reciprocal", "reciprocated", "bidirectional", "undirected")  # where true says the opposite
 SIGNS = ("sign", "signs", "polarity", "valence")
 NUMBERED = re.compile(r"(?:node|id|name|person|agent)[12ab]")  # names of columns that agents often have as well
 
@@ -68,7 +71,7 @@ class EdgeList:
                 raise self._conflict(before, k)
         column = _kind_column(self.table.heading or ())
         if column is not None:
-            kinds = self.table.column(column)
+            kinds = _one_way(self.table, column, self.table.column(column))
             _check_directions(kinds, self.sources, self.targets, self.table, directed=directed)
 
     def _conflict(self, first: int, second: int) -> NetworkError:
@@ -94,7 +97,7 @@ class EdgeList:
 
 
 def _described_floats(texts: Iterable[str], label: Label) -> list[str]:
-    first = next(filter(FLOATING.fullmatch, texts), None) if isinstance(label, int) else None
+    first = next((text for text in texts if "." in text), None) if isinstance(label, int) else None
     return [f"labels such as {first!r} are whole numbers"] if first is not None else []
 
 
@@ -164,7 +167,8 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
     _check_frame_headings(frame, sources, table)
     column = _kind_column(table.heading or ())
     if column is not None:
-        _check_directions(list(map(cell_text, frame.iloc[:, column])), sources, targets, table, directed=directed)
+        kinds = _one_way(table, column, map(cell_text, frame.iloc[:, column]))
+        _check_directions(kinds, sources, targets, table, directed=directed)
     return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
 
 
@@ -193,8 +197,19 @@ def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
     """
     # Each distinct text is converted once, in the order of first appearance.
     distinct = dict.fromkeys(texts)
-    numbers = all(INTEGER.fullmatch(text) or FLOATING.fullmatch(text) for text in distinct)
-    return {text: int(text.partition(".")[0]) if numbers else text for text in distinct}
+    numbers = all(map(is_whole, distinct))
+    return {text: int(float(text)) if numbers and "." in text else int(text) if numbers else text for text in distinct}
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text is a whole number, also as a float that a program wrote.
+
+    >>> [is_whole(text) for text in ("12", "12.0", "1.2e+01", "1.25e+01", "012")]
+    [True, True, True, False, False]
+    """
+    if INTEGER.fullmatch(text) or FLOATING.fullmatch(text):
+        return True
+    return SCIENTIFIC.fullmatch(text) is not None and float(text).is_integer()
 
 
 def with_heading(table: TextTable) -> TextTable:
@@ -253,8 +268,8 @@ def _is_heading(table: TextTable) -> bool:
         rule, remedy = "a heading must name the source and the target", "name both, or neither"
         raise _format_error(rule, ", ".join(map(repr, names[:6])), remedy)
     # Words above columns of numbers are a heading too.
-    if all(INTEGER.fullmatch(text) for text in ends):
-        return not any(INTEGER.fullmatch(name) for name in names)
+    if all(map(is_whole, ends)):
+        return not any(map(is_whole, names))
     return len(names) == 3 and below.is_numeric(2) and not is_number(names[2])
 
 
@@ -305,7 +320,7 @@ def _doubtful_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
     # Gephi adds an id to every edge, which is not a weight.
     names = table.heading or ()
     rest = [k for k in range(table.width) if k not in places.values()]
-    known = {*KINDS, "id"}
+    known = {*KINDS, *MUTUAL, "id"}
     return [
         names[k]
         for k in rest
@@ -382,17 +397,28 @@ def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bo
 
 
 def _kind_column(names: Sequence[str]) -> int | None:
-    return next((k for k, name in enumerate(names) if plain_name(name) in KINDS), None)
+    return next((k for k, name in enumerate(names) if plain_name(name) in (*KINDS, *MUTUAL)), None)
+
+
+def _one_way(table: TextTable, column: int, texts: Iterable[str]) -> list[bool | None]:
+    """Return whether each edge is said to go one way; None if its text says neither."""
+    opposite = plain_name((table.heading or ())[column]) in MUTUAL
+    said = (ONE_WAY.get(text.casefold().removesuffix(".0")) for text in texts)
+    return [None if one is None else one != opposite for one in said]
 
 
 def _check_directions(
-    kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable, *, directed: bool
+    kinds: Sequence[bool | None],
+    sources: Sequence[Label],
+    targets: Sequence[Label],
+    table: TextTable,
+    *,
+    directed: bool,
 ) -> None:
     """Raise if an edge is said to go one way where edges go both ways, or the reverse, and has no reverse."""
     # The reverse direction may come anywhere.
     pairs = set(zip(sources, targets, strict=True))
-    for k, (kind, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
-        one_way = ONE_WAY.get(kind.casefold().removesuffix(".0"))
+    for k, (one_way, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
         if one_way is not None and one_way != directed and (b, a) not in pairs:
             remedy = "read it as directed, or set the type to Undirected if both listen to each other"
             if directed:
@@ -590,9 +616,7 @@ def _only_places(table: TextTable) -> Places:
 def _is_legal(table: TextTable, places: Places) -> bool:
     def holds_agents(k: int) -> bool:
         # Fractions and dates can be times, but no labels of agents.
-        return not table.has_dates(k) and all(
-            INTEGER.fullmatch(text) or not is_number(text) for text in table.column(k)
-        )
+        return not table.has_dates(k) and all(is_whole(text) or not is_number(text) for text in table.column(k))
 
     def holds_times(k: int) -> bool:
         return table.is_numeric(k) or table.has_dates(k)

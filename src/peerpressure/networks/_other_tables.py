@@ -22,9 +22,11 @@ from peerpressure.support.tables import (
     Row,
     TextTable,
     cell_text,
+    comment_above,
     comment_below,
     is_comment,
     is_number,
+    may_be_name,
     read_table,
 )
 
@@ -68,8 +70,14 @@ def networkx_table(text: str) -> TextTable | None:
 
 def _records(text: str) -> list[tuple[int, str]]:
     lines = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
-    filled = dropwhile(lambda line: is_comment(line[1]), ((number, line) for number, line in lines if line.strip()))
-    return list(filled)
+    filled = [(number, line) for number, line in lines if line.strip()]
+    records = list(dropwhile(lambda line: is_comment(line[1]), filled))
+    tight = [each for each in filled[: len(filled) - len(records)] if may_be_name(each[1]) and len(each[1].split()) > 1]
+    known = {word for _, line in records for word in line.split()} if tight else set[str]()
+    for number, line in tight:
+        if not known.isdisjoint(line.split()):
+            raise comment_above(number, line)
+    return records
 
 
 def _check_comments(lines: list[tuple[int, str]]) -> None:

@@ -6,7 +6,6 @@ of every problem. Both give the same network.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +21,7 @@ from peerpressure.networks._edge_lists import (
     edge_places,
     has_end_names,
     is_end_name,
+    is_whole,
     merged_directions,
     with_heading,
 )
@@ -326,12 +326,9 @@ def _are_plain(labels: Sequence[Label], table: TextTable) -> bool:
         if table.heading is None and is_end_name(text):
             return False
         # Whole numbers as floats are read as such by the reader of tables.
-        if _FLOAT.fullmatch(text):
+        if is_whole(text) and not INTEGER.fullmatch(text):
             return False
     return True
-
-
-_FLOAT = re.compile(r"-?[0-9]+\.0*")
 
 
 def _is_alike(table: TextTable, places: Mapping[str, int], *, numbered: bool) -> bool:

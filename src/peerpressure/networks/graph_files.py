@@ -22,6 +22,7 @@ from peerpressure.support.files import decode_text, expanded, naming, read_bytes
 from peerpressure.support.parameters import composed
 from peerpressure.support.tables import Row, TextTable, cell_text, places_in
 
+_QUOTED_DIRECTION = re.compile(r'^[^"]*?\bdirected\s+("[^"]*")')  # to NetworkX every text means directed
 _GEXF_13 = re.compile(rb"http://(?:www\.)?gexf\.net/1\.3(?=[\"'/])")
 _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -196,6 +197,11 @@ def _check_elements(root: Any, kind: str) -> None:
     parts: dict[str, list[Any]] = {"graph": [], "node": [], "edge": []}
     for element in root.iter():
         parts.get(str(element.tag).rpartition("}")[2], []).append(element)
+    for name in ("edgedefault", "defaultedgetype"):
+        direction = next((graph.get(name) for graph in parts["graph"]), None)
+        if direction not in (None, "directed", "undirected", "mutual"):
+            rule = f"{name} must be 'directed' or 'undirected', in small letters"
+            raise FileFormatError(message(rule, got=repr(direction), remedy="write one of these"))
     if len(parts["graph"]) > 1:
         raise _several_graphs(kind, f"{len(parts['graph'])}, of which one may be inside another")
     counts = Counter(node.get("id") for node in parts["node"])
@@ -213,6 +219,10 @@ def _check_elements(root: Any, kind: str) -> None:
 
 def _several_graphs(kind: str, got: str) -> FileFormatError:
     return FileFormatError(message(f"{kind} must hold one graph", got=got, remedy=ONE_GRAPH))
+
+
+def _unclear_direction(rule: str, got: str) -> FileFormatError:
+    return FileFormatError(message(rule, got=got, remedy="write one of these, without quotes"))
 
 
 def _no_node(number: int, name: object) -> FileFormatError:
@@ -244,7 +254,10 @@ def _gml(data: bytes) -> Any:
     import networkx as nx
 
     # By id, because labels may be missing or repeat; both are kept.
-    graph = nx.parse_gml(decode_text(data)[0], label="id")
+    text = decode_text(data)[0]
+    if quoted := _QUOTED_DIRECTION.search(text):
+        raise _unclear_direction("'directed' must be 0 or 1", quoted[1])
+    graph = nx.parse_gml(text, label="id")
     if any("graph" in data for _, data in graph.nodes(data=True)):
         raise _several_graphs("GML", "a graph inside a node")
     return graph
@@ -257,10 +270,10 @@ def _node_link(data: bytes) -> Any:
     import networkx as nx
 
     plain = json.loads(decode_text(data)[0], object_pairs_hook=_without_repeats)
-    found = [name for name in ("edges", "links") if isinstance(plain, dict) and name in plain]
+    found = [name for name in plain if name.casefold() in ("edges", "links")] if isinstance(plain, dict) else []
     links = next(iter(found), None)
     if len(found) > 1:
-        raise _several_graphs("a JSON file", "both 'edges' and 'links'")
+        raise _several_graphs("a JSON file", f"both {found[0]!r} and {found[1]!r}")
     if links is None or not all(_are_objects(plain.get(part)) for part in ("nodes", links)):
         got = ", ".join(map(repr, list(plain)[:6])) if isinstance(plain, dict) else type(plain).__name__
         remedy = (
@@ -270,8 +283,7 @@ def _node_link(data: bytes) -> Any:
         raise FileFormatError(message("a JSON file must have nodes, and edges or links", got=got, remedy=remedy))
     directed = plain.get("directed", False)
     if not isinstance(directed, bool):
-        rule, remedy = "'directed' must be true or false", "write it without quotes"
-        raise FileFormatError(message(rule, got=json.dumps(directed)[:40], remedy=remedy))
+        raise _unclear_direction("'directed' must be true or false", json.dumps(directed)[:40])
     graph = nx.MultiDiGraph() if directed else nx.MultiGraph()
     names = [_hashable(node.get("id", k)) for k, node in enumerate(plain["nodes"])]
     if len(set(names)) < len(names):

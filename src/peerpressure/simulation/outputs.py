@@ -16,7 +16,16 @@ from peerpressure.errors import FileFormatError, InvalidInputError, first_few, m
 from peerpressure.model import Model
 from peerpressure.support.dates import ROUNDING, DateError, as_seconds, calendar_steps, check_no_dates, is_date
 from peerpressure.support.parameters import composed, find_labels, texts_of
-from peerpressure.support.tables import INDEX, ROLES, TextTable, cell_text, is_number, places_in, read_table
+from peerpressure.support.tables import (
+    INDEX,
+    ROLES,
+    TextTable,
+    cell_text,
+    is_number,
+    places_in,
+    plain_name,
+    read_table,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -108,14 +117,19 @@ def _unnamed(table: TextTable) -> list[str]:
 
 def _is_index(name: str, texts: Iterable[str]) -> bool:
     """Return whether a column without a name of its own numbers the rows, as programs write it."""
-    return name.casefold() in INDEX and all(text.isdecimal() for text in texts)
+    return name.casefold() in INDEX and all(text.removesuffix(".0").isdecimal() for text in texts)
 
 
 def agents_in(frame: pandas.DataFrame) -> list[Any]:
     """Return the agents of a frame with the names of columns that this module uses, in order of first appearance."""
     if {"agent", "public"} <= set(frame.columns):
         return list(frame["agent"].dropna().unique())
-    return [name for name in frame.columns if name not in KEYS]
+    agents = [name for name in frame.columns if name not in KEYS]
+    doubtful = [name for name in agents if str(name).casefold() in INDEX or plain_name(str(name)) in ROLES["agent"]]
+    if doubtful:
+        rule, got = "it must be clear whose answers a column has", f"a column {str(doubtful[0])!r}"
+        raise InvalidInputError(message(rule, got=got, remedy="remove it, or call it as the agent; " + LAYOUT))
+    return agents
 
 
 def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:

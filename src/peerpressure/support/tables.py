@@ -65,7 +65,9 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\d+,\d+|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 # Numbers as people write them where they do not expect a program to read them. A - alone may be a missing value.
 _QUANTITY = re.compile(
-    r"[+\-−]?(?:\d+(?:[.,]\d*)?|[.,]\d+|\d{1,3}(?:[., '’]\d{3})+(?:[.,]\d+)?)(?:e[+-]?\d+)? ?%?|[+−]", re.IGNORECASE
+    r"[<>≤≥≈~]? ?[$€£¥]? ?[+\-−]?(?:\d+(?:[.,]\d*)?|[.,]\d+|\d{1,3}(?:[., '’]\d{3})+(?:[.,]\d+)?)(?:e[+-]?\d+)?"
+    r" ?[%$€£¥]?|[+−]|positive|negative",
+    re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"\d,\d")
 _BEFORE_TAB = re.compile(r"[^,;\t]\t")
@@ -142,7 +144,7 @@ class TextTable:
         return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
 
     def has_quantities(self, k: int) -> bool:
-        """Return whether a column has numbers, if only some: also per cent, with separators of thousands, or signs."""
+        """Return whether a column has numbers, if only some: also per cent, money, thousands, or signs."""
         return any(_QUANTITY.fullmatch(row.fields[k]) for row in self.rows if k < len(row.fields))
 
     def numbers(self, k: int, name: str, kind: str = "a number") -> NDArray[np.float64]:
@@ -290,6 +292,7 @@ def parse_table(text: str, what: str = "a row") -> TextTable:
     above = list(takewhile(lambda line: not line.strip() or is_comment(line), lines))
     separator = _separator(text[sum(len(line) + 1 for line in above) :], len(above) + 1)
     records = list(_records(lines, len(above), separator, what))
+    _check_above(above, records, separator)
     doubtful = _doubtful(records, lines)
     rows, forms = _without_empty_columns(records), None
     # Most tables are plain ASCII, which is found faster in the whole text than in each of its fields.
@@ -305,11 +308,36 @@ def _doubtful(records: list[Row], lines: list[str]) -> tuple[int, str] | None:
         # Within a quoted field a # is text.
         line = lines[row.line - 1]
         if is_comment(line):
-            # A name such as #climate has no space after its sign.
-            if len(row.fields) != len(records[0].fields) or not line.lstrip()[1:2].strip():
+            if len(row.fields) != len(records[0].fields) or not may_be_name(line):
                 raise comment_below(row.line, line)
             found = found or (row.line, line)
     return found
+
+
+def _check_above(above: list[str], records: list[Row], separator: str) -> None:
+    """Raise for a comment above the first record that may be a record, too: one with a field of those below."""
+    parted = ((number, line, _fields(line, separator)) for number, line in enumerate(above, start=1))
+    tight = [each for each in parted if records and may_be_name(each[1]) and len(each[2]) == len(records[0].fields)]
+    known = {field for row in records for field in row.fields} if tight else set[str]()
+    for number, line, fields in tight:
+        if not known.isdisjoint(fields):
+            raise comment_above(number, line)
+
+
+def may_be_name(line: str) -> bool:
+    """Return whether a comment may begin with a name such as #climate, which has no space after its sign."""
+    return bool(line.lstrip()[1:2].strip())
+
+
+def comment_above(number: int, line: str) -> FileFormatError:
+    """Return the error for a comment above the first record with a name that is in records below."""
+    rule, sign = f"it must be clear whether line {number} is a comment", line.lstrip()[0]
+    got = f"{line.strip()[:60]!r}, of which a part is in lines below"
+    return _format_error(rule, got, f"put a space after the {sign} if it is one, and else name the columns above it")
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return line.split() if separator == " " else [field.strip() for field in line.split(separator)]
 
 
 def is_comment(line: str) -> bool:
@@ -449,7 +477,7 @@ def _records(lines: list[str], start: int, separator: str, what: str) -> Iterato
 
 def _plain_rows(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
     for number, line in enumerate(lines[start:], start=start + 1):
-        yield Row(number, line.split() if separator == " " else [field.strip() for field in line.split(separator)])
+        yield Row(number, _fields(line, separator))
 
 
 def _quoted_rows(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
