@@ -447,6 +447,16 @@ def test_codes_of_missing_answers_are_no_answers() -> None:
         fit(replace(run, states=states), model, ("std",), observation=Observation(scale=(1, 5)))
 
 
+def test_a_scale_on_which_no_answer_lies_is_refused() -> None:
+    model = panel()
+    rows = 0.1 + 0.1 * np.asarray(answered(model, 5, 10, 1).states)[0]
+    for reads in (fit, recover):
+        with pytest.raises(InvalidInputError, match=r"on the scale from 1 to 5, got 0\.2 to 0\.6; declare the scale"):
+            reads(rows, model, observation=Observation(scale=(1, 5)))
+    with pytest.raises(InvalidInputError, match=r"on the scale from 1 to 5, got 0\.2 to 0\.6"):
+        pp.compare(rows, model.network, observation=Observation(scale=(1, 5)))
+
+
 def test_what_such_a_fit_cannot_do_is_refused() -> None:
     model, look = panel(n=6), Observation(scale=(1, 5))
     run = answered(model, 5, 10, 1)

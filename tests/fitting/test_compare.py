@@ -293,6 +293,16 @@ def test_two_witnesses_decide(rivals: list[str], rows: np.ndarray, verdict: str,
     assert ("People respond to their neighbours." in found.sentences) == (verdict == "responds")
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_comparison_on_a_network_that_changes_has_no_tests_of_fit(directed: bool) -> None:
+    A = np.triu(graph(12).adjacency.toarray())
+    graphs = [pp.Network(A if directed else A + A.T, directed=directed), pp.networks.cycle(12)]
+    graphs[1] = pp.Network(graphs[1].adjacency, directed=directed)
+    found = pp.compare(walk(12, 12, 1), pp.TemporalNetwork.from_snapshots(graphs), ["none", "constant"])
+    assert found.p_value is None
+    assert found.sentences[0] in str(found)
+
+
 @pytest.mark.parametrize("seed", [11, 13])
 def test_friends_who_approach_like_opinions_do_not_respond(seed: int) -> None:
     """Both witnesses say that they do, because levels that few rows tell badly leave a bias."""

@@ -84,4 +84,8 @@ def test_who_is_always_alone_does_not_tell_how_stubborn_it_is() -> None:
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(0.3), start=np.zeros(4))
     fitted = fit(outputs_of(pp.simulate(model, 8, seed=2), model), model, ("stubbornness",))
     assert np.isfinite(fitted.parameters["stubbornness"].std[0, :3]).all()
-    assert np.isinf(fitted.parameters["stubbornness"].std[0, 3])
+    alone = fitted.parameters["stubbornness"]
+    assert np.isinf(alone.std[0, 3])
+    # Nothing bounds what nothing is known of.
+    assert (alone.low[0, 3], alone.high[0, 3]) == (0, np.inf)
+    assert (fitted.hidden.low[0, 3], fitted.hidden.high[0, 3]) == (-np.inf, np.inf)

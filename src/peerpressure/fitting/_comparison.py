@@ -122,8 +122,9 @@ class Comparison:
     @cached_property
     def diagnostics(self) -> FitDiagnostics | None:
         """Tests of the best model on the same answers; None if it has none, or answers have errors."""
-        model = self.fit.conditional
-        if model is None or not self.panel.model.is_constant:
+        # Conditional models are those of a network that does not change.
+        model = self.fit.conditional if self.panel.model.is_constant else None
+        if model is None:
             return None
         return replace(diagnose_fit(conditional_run(self.fit.panel, model), model), estimated=("std",))
 

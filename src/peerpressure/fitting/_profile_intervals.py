@@ -221,6 +221,9 @@ class _Profile:
                 high = np.where(high - value > _MAX_ERRORS * own, np.inf, high)
                 known = seen & ~self.problem.design.free
                 low, high, std = np.where(known, value, low), np.where(known, value, high), np.where(known, 0.0, std)
+            # Nothing is known of an agent without answers that count.
+            least = -np.inf if name == "hidden" else 0.0
+            low, high = np.where(seen, low, least), np.where(seen, high, np.inf)
             fine = seen & np.isfinite(low) & np.isfinite(high) & np.isfinite(std)
             factor = self.problem.unknown.std_of_agents if name == "agent_std" else 1.0
             shown = np.where(seen, value, np.nan)

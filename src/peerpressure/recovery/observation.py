@@ -515,6 +515,7 @@ def answered(
         return _rounded(values, spacing)
     low, high = scale
     if not _is_on_grid(values, spacing, low):
+        _check_within(values, low, high)
         # Opinions that were simulated: beyond the ends people answer with the ends.
         answers = low + spacing * np.rint((np.asarray(values, dtype=np.float64) - low) / spacing)
         return np.clip(answers, low, high)
@@ -527,6 +528,14 @@ def answered(
         remedy = "check the scale, and leave codes of missing answers empty"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
     return values
+
+
+def _check_within(values: NDArray[Any], low: float, high: float) -> None:
+    """Raise if all answers lie on one side of a scale, which then is not theirs."""
+    least, most = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
+    if least <= most and (most < low or least > high):
+        rule, got = f"answers must lie on the scale from {low:g} to {high:g}", f"{least:g} to {most:g}"
+        raise InvalidInputError(message(rule, got=got, remedy="declare the scale on which they are, or none"))
 
 
 def _rounded(values: NDArray[Any], spacing: float) -> NDArray[Any]:
