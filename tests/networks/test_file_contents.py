@@ -266,9 +266,9 @@ HUGE = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape':
 MARKET = "%%MatrixMarket matrix coordinate real general\n"
 DEEP = "(" * 3000 + ")" * 3000
 REFUSED: dict[str, tuple[str, str | bytes, str]] = {
-    "one field": (".txt", "a b\nc\n", r"line 2 .*1 field \['c'\].*second agent; who has no ties"),
-    "one field under names": (".csv", "source,target\na,b\nc\n", "line 3.*1 field .*who has no ties"),
-    "a person without ties": (".csv", "source,target,weight\na,b,1\nc,,\n", "line 3.*who has no ties"),
+    "one field": (".txt", "a b\nc\n", r"line 2 .*1 field \['c'\].*second agent; people without ties"),
+    "one field under names": (".csv", "source,target\na,b\nc\n", "line 3.*1 field .*people without ties"),
+    "a person without ties": (".csv", "source,target,weight\na,b,1\nc,,\n", "line 3.*people without ties"),
     "names alone": (".txt", "Ann\nBo\n", "line 1 .*1 field .*source, target"),
     "four fields": (".txt", "# x\na b 1 2\n", "line 2 .*4 fields"),
     "an empty field": (".csv", "a,b\n\n,b\n", "line 3"),
