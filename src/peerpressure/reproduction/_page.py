@@ -103,7 +103,8 @@ class Publication(NamedTuple):
 
 def _references() -> tuple[Publication, ...]:
     text = files("peerpressure.reproduction").joinpath("references.csv").read_text("utf-8")
-    return tuple(Publication(**{**row, "year": int(row["year"])}) for row in csv.DictReader(text.splitlines()))
+    _, *rows = csv.reader(text.splitlines())
+    return tuple(Publication(name, people, int(year), *rest) for name, people, year, *rest in rows)
 
 
 # By the first author's name, as the list on the page.
