@@ -192,11 +192,19 @@ def _outcome(case: Case, truth: Truth, verdict: Verdict) -> Finding:
     return Finding("outcome", "right" if verdict.outcome in true else "wrong", claimed, _names(true))
 
 
+# Share of the distance to v that is left after a fourfold time where a path may as well pass through v.
+SLOW = 0.8
+
+
 def _unless_refuted(case: Case, truth: Truth, verdict: Verdict) -> set[Outcome] | None:
-    """Return the outcomes, but None where consensus on v is not yet nearer than a claimed limit close to v."""
+    """Return the outcomes, but None where consensus on v is not told from a claimed limit that is near, or beyond v."""
     true, claimed = outcomes(case, truth), verdict.consensus_limit
     if true != {Outcome.CONSENSUS} or claimed is None or verdict.outcome is not Outcome.BIASED_CONSENSUS:
         return true
+    before, now = (truth.readings[k].mode_mean - case.value for k in (-2, -1))
+    # A path that hardly moves, as t^(−0.02), passes through v on its way to a limit beyond it.
+    if now * (claimed.mean - case.value) < 0 and abs(now) > SLOW * abs(before):
+        return None
     return None if math.hypot(claimed.mean - case.value, claimed.std) < truth.readings[-1].distance else true
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.truth.case import Array, Case, curve
 from tests.truth.families import draw
+from tests.truth.judge import judge
 from tests.truth.recursion import EXACT, truths
 from tests.truth.table import judged, shares, table
 from tests.truth.trend import trend
@@ -65,6 +66,19 @@ def test_blocks_of_steps_are_as_good_as_single_ones(pressure: str) -> None:
 def test_trends_are_told_apart(formula: str, expected: str) -> None:
     t = EXACT * 4.0 ** np.arange(11)
     assert trend(t.tolist(), np.broadcast_to(eval(formula), t.shape).tolist(), [1e-7] * 11) == expected
+
+
+def test_a_slow_path_through_v_is_left_open() -> None:
+    # It comes to the opinion that never adapts as t^(−0.018), and is on the other side of v at the horizon.
+    path, weight = np.array([[[0.0, 1, 0], [1, 0, 1], [0, 1, 0]]]), np.array([0.0, 1, 1])
+    hidden, start = np.array([[-0.229, -1.532, 0.23], [0.089, 1.062, 0.377]])
+    case = Case(
+        "adaptation", "0.69375*t + 1.021", path, hidden, np.array([0.05, 0.5, 5.0]), start, np.zeros(3),
+        rate="0.5/sqrt(t)", weight=weight,
+    )  # fmt: skip
+    found = judge(case, truths([case])[0])
+    assert next(one for one in found if one.question == "outcome").mark == "open"
+    assert not [one for one in found if one.mark == "wrong"]
 
 
 def test_the_same_seed_gives_the_same_models() -> None:
