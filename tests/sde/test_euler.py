@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.typing import ArrayLike
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
+from peerpressure.model.step import Array
 from peerpressure.sde import SDE, euler_moments, euler_step, moments_at
 from peerpressure.sde.euler import (
-    observed_order,
     shrinking_steps,
     step_count,
-    strong_errors,
     weak_errors,
     with_step,
 )
+from peerpressure.simulation.engine.narrow import draw_narrow
+from peerpressure.simulation.engine.plan import STREAM_FRESH, draw_of
 from tests.builders import SCHEDULES, random_model
 
 STD = np.linspace(0.0, 2.0, 23)
@@ -59,6 +64,57 @@ def test_weak_errors_are_of_order_one(name: str, scaling: str) -> None:
     errors = weak_errors(sde, 2.0, steps=[1 / 64, 1 / 128])
     assert observed_order(errors["step"], errors["mean_error"]) == pytest.approx(1.0, abs=0.05)
     assert observed_order(errors["step"], errors["std_error"]) == pytest.approx(1.0, abs=0.05)
+
+
+def strong_errors(
+    sde: SDE, until: float, steps: Sequence[float], *, replicates: int, seed: int, finer: int
+) -> pd.DataFrame:
+    """Return how far Euler's paths are at time ``until`` from the path that the same noise drives in fine steps.
+
+    All lengths of step share one Brownian motion: its increments over the finest steps, ``finer`` times as short as the
+    shortest of ``steps``, are summed over longer ones. Columns are step, error (root mean square over agents and
+    replicates) and standard_error, by replicates.
+    """
+    # The reference path has an error of its own, 1/``finer`` of that of the finest step, as the order is 1.
+    reference = min(steps) / finer
+    lengths = [step_count(h, reference) for h in steps]
+    paths = _coupled_paths(sde, until, reference, [*lengths, 1], replicates, seed)
+    # Averaged over agents first: they are dependent, while replicates are independent and give the standard error.
+    squares = [np.mean((path - paths[-1]) ** 2, axis=0) for path in paths[:-1]]
+    rows = []
+    for h, square in zip(steps, squares, strict=True):
+        error = math.sqrt(float(square.mean()))
+        spread = float(square.std(ddof=1)) / math.sqrt(replicates)
+        # Delta method: the standard error of a square root is that of the square over twice the root.
+        rows.append((h, error, spread / (2 * error) if error else 0.0))
+    return pd.DataFrame(rows, columns=["step", "error", "standard_error"])
+
+
+def _coupled_paths(
+    sde: SDE, until: float, reference: float, lengths: list[int], replicates: int, seed: int
+) -> list[Array]:
+    """Return final states (agents, replicates) of Euler paths whose steps are these multiples of the finest."""
+    draw, drawn = draw_of(sde.noise, seed), np.zeros((replicates, sde.n))
+    equations = [with_step(sde, length * reference) for length in lengths]
+    start = np.tile(sde.start_state[:, None], (1, replicates))
+    # One array for all is safe, since a step returns a new one.
+    paths = [start] * len(lengths)
+    gathered = np.zeros((len(lengths), sde.n, replicates))
+    for k in range(1, step_count(until, reference) + 1):
+        draw_narrow(draw, k, 0, STREAM_FRESH, drawn)
+        gathered += drawn.T
+        for i, length in enumerate(lengths):
+            if k % length == 0:
+                # A sum of ``length`` unit increments, scaled back to the unit variance that a step expects.
+                z = gathered[i] / math.sqrt(length)
+                paths[i] = euler_step(equations[i], k // length, paths[i], z)
+                gathered[i] = 0.0
+    return paths
+
+
+def observed_order(steps: ArrayLike, errors: ArrayLike) -> float:
+    """Return the slope of log error against log step, by least squares."""
+    return float(np.polyfit(np.log(np.asarray(steps, float)), np.log(np.asarray(errors, float)), 1)[0])
 
 
 def test_strong_errors_are_of_order_one_because_noise_is_additive() -> None:
