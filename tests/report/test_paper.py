@@ -17,8 +17,9 @@ import pytest
 from peerpressure import cli
 from peerpressure.cli.paper import QUICK_STEPS, REPLICATIONS, STEPS as LONG, paper as command
 from peerpressure.plotting import FIGURES
-from peerpressure.report import store
-from peerpressure.reproduction import _drawing, paper, paper_tables, printed
+from peerpressure.report import drawing, store
+from peerpressure.report.html import Image
+from peerpressure.reproduction import paper, paper_tables, printed
 from peerpressure.reproduction._convergence import STEPS
 from peerpressure.reproduction._page import TABLES, page
 from peerpressure.reproduction.design import SEED
@@ -39,7 +40,7 @@ def counted(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(paper, "paper_tables", instead)
     monkeypatch.setattr(paper, "from_csv", _read_once)
     monkeypatch.setattr(paper, "page", _written_once)
-    monkeypatch.setattr("peerpressure.reproduction._drawing.draw_one", _quick)
+    monkeypatch.setattr("peerpressure.report.drawing.draw", _quick)
     return calls
 
 
@@ -55,11 +56,8 @@ def _written_once(tables: Mapping[str, pd.DataFrame], *rest: Any) -> str:
     return _WRITTEN[key]
 
 
-def _quick(order: tuple[str, object]) -> Any:
-    from peerpressure.report.html import Image
-    from peerpressure.reproduction._drawing import Drawn
-
-    return Drawn(order[0], {"pdf": b"pdf", "png": b"png", "svg": b"svg"}, Image("data:,", 10, 10))
+def _quick(order: drawing.Order) -> drawing.Drawing:
+    return drawing.Drawing({"pdf": b"pdf", "png": b"png", "svg": b"svg"}, Image("data:,", 10, 10))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -83,15 +81,16 @@ def test_every_figure_and_table_is_there_and_nothing_else(
 
 def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
     some = {name: FIGURES[name] for name in ("size_effect", "tuning")}
-    monkeypatch.setattr(_drawing, "FIGURES", some)
+    monkeypatch.setattr(paper, "FIGURES", some)
     told: list[str] = []
-    single, parallel = (_drawing.draw_all(tables, workers, told.append) for workers in (1, 2))
+    single, parallel = (paper._drawings(tables, workers, told.append, paper.KINDS) for workers in (1, 2))
     assert single == parallel
-    assert [drawn.name for drawn in single] == list(some)
-    assert single[0].forms["pdf"].startswith(b"%PDF")
-    assert single[0].forms["png"].startswith(b"\x89PNG")
-    assert b"<svg" in single[0].forms["svg"]
-    assert set(single[1].files) == {"tuning.pdf", "tuning.png", "tuning.svg"}
+    assert list(single) == list(some)
+    files = single["tuning"].files
+    assert set(files) == {"pdf", "png", "svg"}
+    assert files["pdf"].startswith(b"%PDF")
+    assert files["png"].startswith(b"\x89PNG")
+    assert b"<svg" in files["svg"]
     assert told[-1] == "drawing figures (2 of 2)"
 
 
@@ -111,7 +110,7 @@ def test_a_second_run_reuses_what_is_there_and_fresh_does_not(tmp_path: Path, co
 def test_large_sweeps_have_a_place_for_their_workers(
     replications: int, apart: bool, tmp_path: Path, counted: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peerpressure.reproduction.paper.draw_all", lambda *_: list(map(_quick, FIGURES.items())))
+    monkeypatch.setattr(paper, "draw_all", lambda orders, _: map(_quick, orders))
     paper.reproduce(tmp_path, paper.Request(seed=3, replications=replications, steps=100), workers=2)
     assert (counted[0]["folder"] is not None, counted[0]["workers"]) == (apart, 2)
     assert not apart or not counted[0]["folder"].exists()
@@ -163,7 +162,7 @@ def test_a_run_that_fails_while_drawing_or_writing_leaves_the_former_report(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("peerpressure.reproduction._drawing.draw_one", fails)
+        patch.setattr("peerpressure.report.drawing.draw", fails)
         with pytest.raises(KeyboardInterrupt):
             paper.reproduce(tmp_path, REQUEST, fresh=True)
     assert contents(tmp_path) == before

@@ -203,11 +203,12 @@ def test_processes_of_the_report_end_with_their_parent(work: str, tmp_path: Path
     """One that waits for orders waited for ever, and one that computes printed a traceback when it had finished."""
     program = """if True:
         import os, signal, sys, time
-        from peerpressure.reproduction import _drawing, _experiments
+        from peerpressure.report import drawing
+        from peerpressure.reproduction import _experiments
         if __name__ == "__main__":
             if sys.argv[1] == "pool":
-                _drawing.draw_one = time.sleep
-                drawings = _drawing._drawn([0.0, 0.0, 1e6], 2)
+                drawing.draw = time.sleep
+                drawings = drawing.draw_all([0.0, 0.0, 1e6], 2)
                 next(drawings)
                 os.kill(os.getpid(), signal.SIGKILL)
             with _experiments._beside(1, separate_process=True, seeds=1, progress=lambda stage: None):

@@ -1,11 +1,11 @@
-"""Figures of a run as files and pictures, drawn by processes that load Matplotlib while the run is simulated."""
+"""Figures as files and pictures: of a run, drawn by processes while it is simulated, and of the paper's report."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -26,7 +26,7 @@ MOST_PROCESSES = 3
 
 
 class Order(NamedTuple):
-    """A figure of a run to be drawn: its name, the arguments of its function, and what is asked for."""
+    """A figure to be drawn: its name, the arguments of its function, and what is asked for."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -62,6 +62,11 @@ def draw(order: Order) -> Drawing:
         "budget": run.spent,
         "frontier": network.frontier,
     }
+    if order.name not in functions:
+        # Those of the paper, which a run need not load.
+        from peerpressure.plotting import FIGURES
+
+        functions = {name: function for name, (function, _) in FIGURES.items()}
     try:
         figure = settled(functions[order.name](*order.arguments))
         made = {kind: render(figure, kind) for kind in order.formats}
@@ -76,6 +81,19 @@ def draw(order: Order) -> Drawing:
 def here(order: Order) -> Callable[[], Drawing]:
     """Take an order that this process draws when it is waited for."""
     return partial(draw, order)
+
+
+def draw_all(orders: Sequence[Order], workers: int) -> Iterator[Drawing]:
+    """Yield the drawings of figures in their order, made by this number of processes."""
+    # No pool for one process: spawning it would import everything again.
+    if workers == 1:
+        yield from map(draw, orders)
+        return
+    # Spawned rather than forked: threads of a compiled run do not survive a fork.
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare) as pool:
+        with deaf_children():
+            drawings = pool.map(draw, orders)
+        yield from drawings
 
 
 @contextlib.contextmanager

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from peerpressure.plotting import FIGURES
+from peerpressure.report.drawing import Drawing, Order, draw, draw_all
 from peerpressure.report.latex import escaped, to_latex
 from peerpressure.report.store import MANIFEST, from_csv, manifest, publish, request_key, stored, to_csv
 from peerpressure.reproduction import printed
-from peerpressure.reproduction._drawing import KINDS, draw_all, draw_one
 from peerpressure.reproduction._experiments import SEEDS, paper_tables
 from peerpressure.reproduction._page import REFERENCES, TABLES, Provenance, about, columns_of, page
 from peerpressure.reproduction._single import EXPERIMENTS, parse_settings, reported, single
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REPORT: Final = "report.html"
+KINDS: Final = ("pdf", "png", "svg")  # of figures
 DICTIONARY: Final = "tables/dictionary.csv"
 BIBLIOGRAPHY: Final = "references.bib"
 MOST_ROWS: Final = 60  # of a table that is also written as LaTeX
@@ -127,13 +128,34 @@ def _make(csv: dict[str, bytes], request: Request, workers: int, progress: Calla
     # Read back from the files: stored tables and new ones give the same report.
     tables = _tables(csv)
     progress("drawing figures")
-    drawings = draw_all(tables, workers, progress, ("svg",) if request.quick else KINDS)
-    figures = {f"figures/{name}": data for drawn in drawings for name, data in drawn.files.items()}
+    drawings = _drawings(tables, workers, progress, ("svg",) if request.quick else KINDS)
+    figures = _files(drawings)
     progress("writing the report")
-    text = page(tables, {drawn.name: drawn.picture for drawn in drawings}, _provenance(request))
+    text = page(
+        tables, {name: drawn.picture for name, drawn in drawings.items() if drawn.picture}, _provenance(request)
+    )
     more = _latex({name: tables[name] for name in (*TABLES, "regression") if name in tables})
     more |= {DICTIONARY: _dictionary(tables), BIBLIOGRAPHY: _bibliography(), REPORT: text.encode()}
     return csv | figures | more
+
+
+def _drawings(
+    tables: Mapping[str, pd.DataFrame], workers: int, progress: Callable[[str], None], kinds: tuple[str, ...]
+) -> dict[str, Drawing]:
+    # Each process receives only the tables of its figure, because they are pickled on the way.
+    orders = [
+        Order(name, tuple(tables[table] for table in needed), kinds, pictured=True)
+        for name, (_, needed) in FIGURES.items()
+    ]
+    done: dict[str, Drawing] = {}
+    for order, drawn in zip(orders, draw_all(orders, min(workers, len(orders))), strict=True):
+        done[order.name] = drawn
+        progress(f"drawing figures ({len(done)} of {len(orders)})")
+    return done
+
+
+def _files(drawings: Mapping[str, Drawing]) -> dict[str, bytes]:
+    return {f"figures/{name}.{kind}": data for name, drawn in drawings.items() for kind, data in drawn.files.items()}
 
 
 def _latex(tables: Mapping[str, pd.DataFrame]) -> dict[str, bytes]:
@@ -166,10 +188,10 @@ def reproduce_one(
     tables = single(figure, seed, chosen)
     needed = FIGURES[figure][1]
     shown = {name: from_csv(to_csv(tables[name])) for name in needed}
-    drawn = draw_one((figure, list(shown.values()), KINDS))
+    drawn = draw(Order(figure, tuple(shown.values()), KINDS))
     files = {f"tables/{name}.csv": to_csv(table) for name, table in tables.items()}
     files |= _latex({name: table for name, table in shown.items() if len(table) <= MOST_ROWS})
-    files |= {f"figures/{name}": data for name, data in drawn.files.items()}
+    files |= _files({figure: drawn})
     progress("writing")
     return tuple(publish(out, files))
 
