@@ -56,7 +56,7 @@ def test_failures_are_one_line_with_their_status_and_leave_nothing(
 
 
 def test_errors_of_a_process_beside_are_raised() -> None:
-    process = _experiments._beside(-1, 100, separate_process=True, seeds=1, progress=lambda _: None)
+    process = _experiments._beside(-1, separate_process=True, seeds=100, progress=lambda _: None)
     with process as extensions, pytest.raises(InvalidInputError, match="seed must be"):
         extensions()
 

@@ -16,8 +16,10 @@ from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.reproduction.design import AGENTS, SEED, agents_drawn
 from peerpressure.scenario import scenario_from
+from peerpressure.scenario.agents import HIDDEN_LAWS, STUBBORNNESS
 from peerpressure.scenario.scenario import Privacy, Run
 from peerpressure.scenario.section import Choice
+from peerpressure.scenario.system import TEMPORALS
 from peerpressure.support.parameters import Parameter
 from tests.explorer.driving import JARGON
 
@@ -70,12 +72,12 @@ def test_every_schedule_law_and_noise_is_legal_over_its_range(ends: str) -> None
         assert read(pressure=section(choice, "kind", ends) | more).model().pressure(1.0) >= 0
     for choice in tables.noises():
         assert read(noise=section(choice, "law", ends)).model().noise.law == choice.id
-    for choice in tables.HIDDEN_LAWS:
+    for choice in HIDDEN_LAWS:
         assert read(agents={"hidden": section(choice, "law", ends)}).model().x0.size == 2
-    for choice in tables.STUBBORNNESS:
+    for choice in STUBBORNNESS:
         made = section(choice, "law", ends)
         assert (read(agents={"stubbornness": made["value"] if choice.id == "number" else made}).model().s > 0).all()
-    for choice in tables.TEMPORALS:
+    for choice in TEMPORALS:
         made = section(choice, "kind", ends)
         kind = {"ar1": made["ar1"]} if choice.id == "ar1" else choice.id
         noise = read(noise={"law": "gaussian", "std": 1.0, "temporal": kind}).model().noise

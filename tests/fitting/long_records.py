@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from peerpressure.fitting._parameters import Shared
 from peerpressure.fitting._record import Dynamics, Panel
 from peerpressure.networks import Network, barabasi_albert
 
@@ -50,7 +51,7 @@ def graph(n: int, seed: int = 1) -> Network:
 
 
 def log_density(
-    data: Panel, dynamics: Dynamics, centre: Array | float, spread: float, std: float, error: float = 0.0
+    data: Panel, dynamics: Dynamics | Shared, centre: Array | float, spread: float, std: float, error: float = 0.0
 ) -> float:
     """Return the log density of the scored answers, for hidden opinions that spread about a centre.
 

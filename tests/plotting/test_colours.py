@@ -36,7 +36,7 @@ LEAST = {"everybody": 20.0, "protanopia": 14.0, "deuteranopia": 14.0, "tritanopi
 
 def linear(colour: object) -> Array:
     """Return a colour in linear RGB."""
-    rgb = np.array(to_rgb(colour))  # type: ignore[arg-type]
+    rgb: Array = np.array(to_rgb(colour))  # type: ignore[arg-type]
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 

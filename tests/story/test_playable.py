@@ -84,7 +84,7 @@ def test_what_the_engine_does_not_cover_is_refused_by_name_or_not_offered() -> N
     assert "a table" not in json.dumps(_PLAYED)
     assert not played("run", {**SMALL, "network": {"named": "karate"}})["can"]
     assert not played("run", {**SMALL, "run": {"steps": 40, "replicates": 3, "seed": 2}})["can"]
-    refused = {
+    refused: dict[str, dict[str, Any]] = {
         "at most": {"run": {"steps": 10**6, "seed": 1}},
         "ar1 in time": {"noise": {"law": "gaussian", "std": 1, "temporal": {"kind": "ar1", "coefficient": 0.5}}},
         "save the scenario": {},

@@ -455,5 +455,5 @@ def test_frozen_noise_about_an_opinion_that_never_moves_has_a_limit(pressure: fl
     moves = np.abs(run.states[:, -1] - run.states[:, -2]).max(axis=0)
     assert (moves[:held] < 1e-6).all()
     assert (moves[held:] > 1e-3).all()
-    moving = pp.diagnose(replace(model, pressure="1 + 2*(t - 3*floor(t/3))")).law
+    moving = pp.diagnose(replace(model, pressure=pp.schedules.Formula("1 + 2*(t - 3*floor(t/3))"))).law
     assert LimitKind.RANDOM_LIMIT not in moving.kind.tolist()

@@ -99,9 +99,9 @@ def carry_out(context: typer.Context, find: Callable[[Callable[[str], None]], Fo
     if as_json:
         print_json(({"outputs": found.read_as} if found.read_as else {}) | found.estimates.answer)
         return
-    show(*filter(None, [found.read_as, *printed(found.estimates)]))
-    for written in filter(None, (out, report)):
-        show(f"written to {written}")
+    if found.read_as:
+        show(found.read_as)
+    show(*printed(found.estimates), *(f"written to {path}" for path in (out, report) if path))
 
 
 def printed(estimates: Estimates) -> Iterator[Table | str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peerpressure.explorer.presets import default as first_state, presets
 from peerpressure.explorer.protocol import Limits
@@ -23,6 +23,9 @@ from peerpressure.scenario.system import OPTIMAL, TEMPORALS, TUNED
 from peerpressure.schedules import SCHEDULES
 from peerpressure.support.parameters import Parameter, Slider
 from peerpressure.version import __version__
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 
 def offered(choice: Choice, max_agents: int | None = None) -> dict[str, Any]:
@@ -94,7 +97,7 @@ BEST_METHOD = Choice(
 def features() -> dict[str, Feature]:
     """Return what can be added to a scenario, by its key, in the order of the sections."""
     sections: Mapping[str, type[Section]] = {"network": InlineNetworkSection, "agents": Agents}
-    fields = {}
+    fields: dict[str, FieldInfo] = {}
     for name, field in Scenario.model_fields.items():
         own = sections[name].model_fields if name in sections else {}
         fields |= {f"{name}.{key}": one for key, one in own.items()} or {name: field}

@@ -217,7 +217,7 @@ class AnswerLikelihood:
         """Return so many draws of coordinates by their covariance, (count, d), the same at every call."""
         values, V = np.linalg.eigh(covariance)
         scores = np.random.default_rng(0).standard_normal((count, values.size))
-        return np.clip(top.point + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, top.low, top.high)
+        return np.asarray(np.clip(top.point + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, top.low, top.high))
 
     def hidden(self, top: Maximum, drop: float) -> tuple[Array, Array, tuple[Array, Array]]:
         """Return mean and covariance of hidden opinions over the coordinates, and the ends of their intervals."""

@@ -450,8 +450,8 @@ class Model:
         coupling_scale : array of shape (pressures, agents) or (agents,)
             Weight of a neighbour, likewise.
         """
-        columns = (np.asarray(part)[..., None] for part in (relief, weight))
-        gain, scale = coefficients(*columns, self.s, self.degrees_at(t))
+        relief, weight = relief[..., None], weight[..., None]
+        gain, scale = coefficients(relief, weight, self.s, self.degrees_at(t))
         kept = self.kept_at(t)
         # Those without neighbours would have a gain of 1, and nothing to couple with.
         return (gain, scale) if kept is None else (gain * (1 - kept), scale * (1 - kept))

@@ -160,11 +160,11 @@ def by_agent(
     if level is not None:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1, label="$v$")
     _name_agents(axes, [names[i] for i in order])
-    low, high = axes.get_ylim()
+    bottom, top = axes.get_ylim()
     if from_zero:
-        axes.set_ylim(0, high if high > 0 else 1)
-    elif high - low < least:
-        axes.set_ylim((low + high - 1.1 * least) / 2, (low + high + 1.1 * least) / 2)
+        axes.set_ylim(0, top if top > 0 else 1)
+    elif top - bottom < least:
+        axes.set_ylim((bottom + top - 1.1 * least) / 2, (bottom + top + 1.1 * least) / 2)
     axes.set_xlabel("agent, in order of value")
     axes.set_ylabel(what)
     if len(series) > 1 or level is not None:

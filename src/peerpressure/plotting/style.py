@@ -17,7 +17,6 @@ from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.transforms import offset_copy
 from numpy.typing import NDArray
 
 from peerpressure.support.files import expanded, replacing
@@ -139,8 +138,9 @@ def name_ends(axes: Axes, x: float, ends: Mapping[str, tuple[float, Any]], *, ga
         look: dict[str, Any] = {"va": "center", "color": colour, "annotation_clip": False, "xycoords": "axes fraction"}
         label(axes, name, (1.0, place), xytext=(14 if moved else 4, 0), **look)
         if moved:
-            beside = offset_copy(axes.transAxes, axes.figure, x=12, units="points").transform((1.0, place))
-            lead = [(1.0, height), tuple(axes.transAxes.inverted().transform(beside))]
+            x, y = axes.transAxes.transform((1.0, place))
+            beside = axes.transAxes.inverted().transform((x + 12 * axes.figure.dpi / 72, y))
+            lead = [(1.0, height), tuple(beside)]
             axes.add_collection(
                 LineCollection([lead], colors=[colour], linewidths=0.5, transform=axes.transAxes, clip_on=False),
                 autolim=False,

@@ -128,7 +128,9 @@ export class Inference {
    */
   #words({ arrays }, count) {
     if (this.#index < 0) {
-      return [`The first edges are inferred from the steps up to ${formatCount(arrays.times[0])}: move forward in time.`];
+      return [
+        `The first edges are inferred from the steps up to ${formatCount(arrays.times[0])}: move forward in time.`,
+      ];
     }
     const precision = arrays.average_precision[this.#index];
     const [found, all] = [count("found"), count("found") + count("missed")];

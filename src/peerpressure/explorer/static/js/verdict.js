@@ -13,10 +13,7 @@ import { reasonsInPictures } from "./why.js";
 
 // The terms and their tooltips; … stands for the end of the run.
 const FACTS = {
-  value: [
-    "target v",
-    "the influence-weighted mean of hidden opinions: v = Σ s x₀ / Σ s if links have no direction",
-  ],
+  value: ["target v", "the influence-weighted mean of hidden opinions: v = Σ s x₀ / Σ s if links have no direction"],
   classes: ["targets", "values of the closed classes, which listen to nobody outside; others end in between"],
   camps: ["targets", "values of the two camps"],
   disagreement: ["disagreement at t = …", "root mean square distance of agents to their common value"],
