@@ -99,7 +99,8 @@ def test_every_example_formula_is_one(formula: str) -> None:
 def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
     scenario = CACHE.load({"scenario": preset.state["scenario"]})
     assert scenario.model().n >= 2
-    assert set(preset.view) <= {"tab", "agents", "logTime", "logSize", "colour", "zoomColours", "time", "speed", "pace"}
+    views = {"simple", "tab", "agents", "logTime", "logSize", "colour", "zoomColours", "time", "speed", "pace"}
+    assert set(preset.view) <= views
     if preset.view.get("tab") == "observer":
         assert scenario.observe is not None
     verdict = pp.diagnose(scenario.system())

@@ -180,9 +180,10 @@ class LocalWorkers:
         try:
             with _starting():
                 answer = self._pool.submit(compute_and_write, *self._setting, batch)
-        except BrokenProcessPool as error:
+        # A process that dies while the next one is started takes along what that one needs, which is an OSError.
+        except (BrokenProcessPool, OSError) as error:
             answer = Future()
-            answer.set_exception(error)
+            answer.set_exception(BrokenProcessPool(str(error)))
         self._pools[answer] = self._pool
         return answer
 
@@ -191,20 +192,23 @@ class LocalWorkers:
         pool = self._pools.pop(answer)
         try:
             return answer.result()
-        except BrokenProcessPool:
+        except BrokenProcessPool as error:
             # A pool gives up all batches when one of its processes dies, and is started again for the first of them.
             if pool is self._pool:
-                self._restart()
+                self._restart(str(error))
             raise WorkerDeathError(self._death) from None
         except OSError as error:
             raise no_room(str(error)) from error
 
-    def _restart(self) -> None:
+    def _restart(self, error: str) -> None:
         self._end()
-        codes = [process.exitcode for process in self._context.processes]
+        codes = [process.exitcode for process in self._context.processes if process.exitcode is not None]
         # The pool ends the others by SIGTERM.
-        code = next((code for code in codes if code not in (None, -signal.SIGTERM)), -signal.SIGTERM)
-        self._death = f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
+        code = next((code for code in codes if code != -signal.SIGTERM), -signal.SIGTERM if codes else None)
+        if code is None:
+            self._death = error
+        else:
+            self._death = f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
         # A process that has said nothing has not begun with a batch, so no unit is to blame.
         self._false_starts = 0 if self._heard else self._false_starts + 1
         self._begin()
@@ -216,7 +220,8 @@ class LocalWorkers:
         """End all processes at once: a unit may run for hours, and an interrupt must return."""
         # Results are written to a temporary file and renamed, so a kill at any moment leaves no partial result.
         for process in self._context.processes:
-            process.kill()
+            if process.pid is not None:
+                process.kill()
         self._end()
 
     def _end(self) -> None:
