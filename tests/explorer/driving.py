@@ -202,6 +202,7 @@ class Driver:
         self.page.emulate_media(color_scheme="light", reduced_motion="reduce", media="screen")
         if self.page.url.startswith(self.address):
             self.page.evaluate("() => { localStorage.clear(); delete HTMLAnchorElement.prototype.click }")
+            self.page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = false })")
 
     # Waiting
 
@@ -437,7 +438,7 @@ class Driver:
         """The fragment that holds all that is shown, as the menu gives it."""
         self.page.click("#share")
         self.page.click("[data-take=link]")
-        held = "() => document.getElementById('message').textContent.includes('everything that is set here')"
+        held = "() => document.getElementById('message').textContent.includes('contains all settings')"
         self.wait_for(held, "word of the link")
         return str(self.page.evaluate("() => location.hash"))
 

@@ -144,9 +144,9 @@ def test_topics_are_added_shown_one_at_a_time_and_exported(driver: Driver, tmp_p
             assert driver.legend("spread-mean") == pytest.approx(np.ptp(shown[:, step], axis=-1).mean(), rel=1e-6)
             far = np.abs(shown[0, step] - target[topic::2]).max()
             assert driver.legend("max_distance") == pytest.approx(far, rel=1e-5)
-    # What is computed for one topic only says so.
+    # What is computed for one topic only says so, once.
     driver.exist("#recovered[data-state=refused]")
-    assert "what an observer recovers must be about one topic here, got 2" in page.inner_text("#recovered")
+    assert "what an observer recovers must be about one topic here, got 2" in page.inner_text("#strip-error")
     assert pp.load_scenario(driver.take("toml", tmp_path)).topics == read.topics
     assert "topics" in driver.take("python", tmp_path).read_text("utf-8")
     # The topic is part of the link, and another one of the comparison.

@@ -141,7 +141,10 @@ def test_curves_agents_verdict_and_estimates_are_the_librarys_and_a_link_shows_t
     check_recovered(driver)
     check_verdict(driver)
     check_axes(driver)
+    before = page.get_attribute("#log-time", "aria-pressed")
     page.click("#log-time")
+    pressed = page.get_attribute("#log-time", "aria-pressed")
+    assert pressed != before
     driver.go_to(9)
     driver.press("ArrowRight")
     sent, link = driver.scenario(), driver.link()
@@ -150,7 +153,7 @@ def test_curves_agents_verdict_and_estimates_are_the_librarys_and_a_link_shows_t
     driver.asked.clear()
     driver.open(link)
     assert driver.scenario() == sent
-    assert page.get_attribute("#log-time", "aria-pressed") == "true"
+    assert page.get_attribute("#log-time", "aria-pressed") == pressed
     assert page.locator("#followed li").count() == 1
     assert driver.number("#time-shown") == time
     assert [driver.legend(name) for name in names] == numbers

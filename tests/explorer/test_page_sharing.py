@@ -47,7 +47,7 @@ def check_files_at_once(driver: Driver) -> None:
             for (const what of ['toml', 'toml', 'python', 'toml'])
                 document.querySelector(`[data-take="${what}"]`).click() }"""
     )
-    announced = "one => one.checkVisibility() && one.textContent.includes('being prepared')"
+    announced = "one => one.checkVisibility() && one.textContent.includes('Preparing the file')"
     driver.wait_for(f"() => ({announced})(document.getElementById('message'))", "word of files")
     page.evaluate("() => window.release()")
     driver.wait_for("() => window.saved.length === 4", "four files")
@@ -158,7 +158,7 @@ def test_networks_can_be_brought_in(driver: Driver) -> None:
 
 def check_usual_start(driver: Driver, catalogue: dict[str, Any]) -> None:
     assert driver.page.is_visible("#message")
-    assert "where everybody starts" in driver.page.inner_text("#message-text")
+    assert "the default one" in driver.page.inner_text("#message-text")
     plain = catalogue["default"]["scenario"]
     wanted = {key: value for key, value in plain.items() if key not in ("observe", "privacy")}
     assert driver.scenario() == wanted

@@ -26,7 +26,7 @@ PANELS: dict[str, list[str]] = {
 TELLING = ["#picture-b", "#verdict", "#recovered", "#strip-error", "#estimates", "#exposure-text", "#budget", "#bench"]
 # Curves of one point.
 HASTY = Limits(recovered=0)
-GONE = "The explorer does not answer."
+GONE = "The explorer does not respond."
 
 
 def states(driver: Driver, *parts: str) -> set[str]:

@@ -72,7 +72,9 @@ def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
     infinite = np.isinf(model_shifts(model, 2).squares)
     np.testing.assert_array_equal(infinite, FACTORS > 0)
     np.testing.assert_allclose(model_shifts(model, 1).squares, 1 / 0.49)
-    with pytest.raises(pp.errors.InvalidInputError, match="hides nothing from an observer of all agents where hidden opinions adapt"):
+    with pytest.raises(
+        pp.errors.InvalidInputError, match="hides nothing from an observer of all agents where hidden opinions adapt"
+    ):
         calibrate(model, 5, mu=1.0, public_start=True)
     assert np.isinf(exposure(model, 5, public_start=True).table["nats"][FACTORS > 0]).all()
 

@@ -320,7 +320,9 @@ def test_residuals_tell_whether_the_model_made_the_outputs() -> None:
     rounded = replace(run, states=np.round(np.asarray(run.states), 2))
     assert "the model does not fit the data" in str(infer_network(rounded, model.pressure, std="known"))
     correlated, run = small(8, 400, noise=Gaussian(0.5, temporal=AR1(0.5)))
-    assert "the model does not fit the data" in str(infer_network(run, correlated.pressure, noise=Gaussian(0.5), std="known"))
+    assert "the model does not fit the data" in str(
+        infer_network(run, correlated.pressure, noise=Gaussian(0.5), std="known")
+    )
     right = infer_network(run, correlated.pressure, std="known")
     assert right.goodness_of_fit.min() > 0.001
 

@@ -208,7 +208,9 @@ class LocalWorkers:
         if code is None:
             self._death = error
         else:
-            self._death = f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
+            self._death = (
+                f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
+            )
         # A process that has said nothing has not begun with a batch, so no unit is to blame.
         self._false_starts = 0 if self._heard else self._false_starts + 1
         self._begin()
