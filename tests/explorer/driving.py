@@ -202,7 +202,9 @@ class Driver:
         self.page.emulate_media(color_scheme="light", reduced_motion="reduce", media="screen")
         if self.page.url.startswith(self.address):
             self.page.evaluate("() => { localStorage.clear(); delete HTMLAnchorElement.prototype.click }")
-            self.page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = false })")
+            self.page.evaluate(
+                "() => document.querySelectorAll('.verdict details').forEach(one => { one.open = false })"
+            )
 
     # Waiting
 
@@ -436,6 +438,8 @@ class Driver:
 
     def link(self) -> str:
         """The fragment that holds all that is shown, as the menu gives it."""
+        # What an earlier link has left would pass for this one's.
+        self.page.evaluate("() => { document.getElementById('message-text').textContent = '' }")
         self.page.click("#share")
         self.page.click("[data-take=link]")
         held = "() => document.getElementById('message').textContent.includes('contains all settings')"

@@ -153,7 +153,7 @@ def test_curves_agents_verdict_and_estimates_are_the_librarys_and_a_link_shows_t
     driver.asked.clear()
     driver.open(link)
     assert driver.scenario() == sent
-    assert page.get_attribute("#log-time", "aria-pressed") == pressed
+    driver.exist(f"#log-time[aria-pressed={pressed}]")
     assert page.locator("#followed li").count() == 1
     assert driver.number("#time-shown") == time
     assert [driver.legend(name) for name in names] == numbers
