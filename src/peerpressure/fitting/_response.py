@@ -148,6 +148,11 @@ class Response:
         return Weight(*(float(value[-1]) for value in (best.w, low, high, best.std)))
 
     @property
+    def _is_known(self) -> bool:
+        """Whether the interval of the weight rests on anything that is not refused."""
+        return bool(np.isfinite(self.weight.value)) and not self.is_refused and not self.is_confounded
+
+    @property
     def smallest(self) -> float:
         """The smallest weight that would have been found in four of five such data sets."""
         return FOUND * self.weight.std
@@ -169,18 +174,20 @@ class Response:
 
         best, (low, high) = self.rounds.best, self.rounds.interval
         # Among people who knew each other, three rows leave one change of what they saw, which no round has alone.
-        known = np.isfinite(best.std) & (self.panel.first == "before" or self.panel.rows > 3)
+        has_rounds = self.panel.first == "before" or self.panel.rows > 3
+        known = np.isfinite(best.std) & (has_rounds and self._is_known)
         # Ends are unions over memories, as those of weights are.
         reach = stats.norm.ppf(0.975)
         shares = [(one.shares, reach * one.shares_std) for one in self.size.near]
+        unknown = 0.0 if self._is_known else np.nan
         columns = {
             "round": np.arange(2, self.panel.rows + 1),
             "weight": np.where(known, best.w, np.nan),
             "low": np.where(known, low, -np.inf),
             "high": np.where(known, high, np.inf),
-            "share": self.size.best.shares,
-            "share_low": np.min([share - half for share, half in shares], axis=0),
-            "share_high": np.max([share + half for share, half in shares], axis=0),
+            "share": self.size.best.shares + unknown,
+            "share_low": np.min([share - half for share, half in shares], axis=0) + unknown,
+            "share_high": np.max([share + half for share, half in shares], axis=0) + unknown,
             "unmoved": self.panel.unmoved,
         }
         return pd.DataFrame(columns)
@@ -299,7 +306,7 @@ class Response:
             tables,
             _pictures(self) if drawn else (),
             self.notes,
-            printed=("rounds",),
+            printed=("rounds",) if self.by_round["weight"].notna().any() else (),
         )
 
     def __str__(self) -> str:
@@ -360,8 +367,7 @@ def _verdict(r: Response) -> Iterator[str]:
             yield f"After {r.panel.rows} rounds others make up {share['share']:.2f} ({ends}) of their answers."
     elif r.verdict == "no response":
         yield f"No response larger than {w.high:.2f} of the way to what was seen."
-    elif not np.isfinite(w.value) or r.is_refused or r.is_confounded:
-        # An interval would rest on what is refused.
+    elif not r._is_known:
         yield "These data cannot tell whether people respond to what they see."
     else:
         yield (
