@@ -164,7 +164,7 @@ def test_all_extensions_of_the_model_share_one_kernel(replicates: int) -> None:
 
 
 def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peerpressure.fitting import _score_bias
+    from peerpressure.fitting import _integrated
 
     asked = set[str]()
 
@@ -177,7 +177,7 @@ def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> 
 
         monkeypatch.setattr(module, name, asking)
 
-    noted(_score_bias, "_compiled")
+    noted(_integrated, "_compiled")
     warmup._compare()
     assert asked == {"_compiled"}
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.fitting import fit
-from peerpressure.fitting._answer_fit import answer_problems
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._answers import interval
+from peerpressure.fitting._fit import _answer_problems
 from peerpressure.fitting._latent_path import LatentPath, first_opinions, log_density, smoothed
 from peerpressure.recovery import Observation, outputs_of, recover
 
@@ -74,7 +74,7 @@ def test_exact_outputs_have_no_remark() -> None:
 
 
 def problem_of(model: pp.Model, data: pp.Trajectory, look: Observation, unknown: tuple[str, ...]) -> AnswerLikelihood:
-    return answer_problems(model, outputs_of(data, model, look), unknown, (1,))[0][1]
+    return _answer_problems(model, outputs_of(data, model, look), unknown, (1,))[0][1]
 
 
 def dense(path: LatentPath) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

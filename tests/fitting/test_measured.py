@@ -16,8 +16,8 @@ from peerpressure.cli import app
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._courses import ADAPTING, course_of
+from peerpressure.fitting._family import measured_likelihood, regressors_of
 from peerpressure.fitting._integrated import fitted_law, integrated_height, sums_of
-from peerpressure.fitting._measured_rivals import measured_likelihood, regressors_of
 from peerpressure.fitting._record import Dynamics, Errors, Panel, panel
 from peerpressure.fitting._rivals import fit_average
 from peerpressure.model import Model

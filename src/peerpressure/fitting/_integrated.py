@@ -36,14 +36,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from scipy import linalg, special
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._record import Dynamics, Panel, own_series
-from peerpressure.fitting._score_bias import score_bias
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
@@ -285,13 +284,79 @@ def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) ->
     speed = max(top, 1e-9) * np.exp(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
     most = _ROUGH_PROBES if rough else panel.n
     probes = _probes(panel.n, min(most, max(_FEWEST_PROBES, _RESPONSES // (panel.n * panel.length))))
-    bias = [score_bias(panel.listening, panel.slope, rho, rate, float(at), probes) for at in along]
+    bias = [_score_bias(panel, dynamics, float(at), probes) for at in along]
     total = float((weights * speed) @ np.array(bias))
     if rate is None:
         return total
     # ½ log Σπ² is a part of the integral, and of the log determinant of the information.
     share = np.cumprod(np.vstack([np.ones(panel.n), 1 - rate[:-1]]), axis=0)
     return total - 0.5 * float(np.log(np.square(share).mean(axis=0)).sum())
+
+
+def _score_bias(panel: Panel, dynamics: Dynamics, place: float, probes: Array) -> float:
+    """Return the derivative of B at a place of the ray from no pressure (0) to the parameters (1).
+
+    Columns z of ``probes`` (n, p) are unit vectors or random combinations of opinions, with Σ z zᵀ ≈ 1. Responses are
+    followed for one place at a time, whose arrays stay in the caches of a processor.
+    """
+    advance, n = _compiled(), panel.n
+    before, after, adopted, moved = (np.zeros(probes.shape) for _ in range(4))
+    share, bias, information = np.ones(n), np.zeros(n), np.zeros(n)
+    for row, A in enumerate(panel.listening):
+        eta = None if dynamics.rate is None else dynamics.rate[row]
+        information += share**2
+        advance(
+            A.indptr, A.indices, A.data, panel.slope[row], dynamics.rho[row], place, eta, share, probes,
+            before, after, adopted, moved, bias,
+        )  # fmt: skip
+        before, after = after, before
+        if eta is not None:
+            share = share * (1 - place * eta)
+    return float((bias / information).sum())
+
+
+@cache
+def _compiled() -> Any:
+    """Return one row of responses, compiled; numba is imported only now because that takes long."""
+    from numba import njit
+
+    # Sums may be taken in any order, which lets them use whole vectors.
+    return njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(_advance)
+
+
+def _advance(
+    ends: Any, sources: Any, weights: Any, slope: Array, rho: float, place: float, eta: Any, share: Array,
+    probes: Array, before: Array, after: Array, adopted: Array, moved: Array, bias: Array,
+) -> None:  # fmt: skip
+    """Replace the responses of answers ``before`` by those ``after`` a row, and add its part of the bias."""
+    n, p = probes.shape
+    around, pull = np.empty(p), rho * place
+    for i in range(n):
+        around[:] = 0.0
+        for e in range(ends[i], ends[i + 1]):
+            # Names of single numbers keep them in registers; arrays might overlap.
+            weight, source = weights[e], sources[e]
+            for q in range(p):
+                around[q] += weight * before[source, q]
+        steep, kept = slope[i], share[i]
+        gain, total = 1 / (1 + pull * steep), 0.0
+        if eta is None:
+            for q in range(p):
+                near = around[q]
+                response = (probes[i, q] + pull * near) * gain
+                total += probes[i, q] * (steep * response - near)
+                after[i, q] = response
+            total *= rho
+        else:
+            for q in range(p):
+                near, level, change = around[q], adopted[i, q], moved[i, q]
+                response = (kept * probes[i, q] + level + pull * near) * gain
+                total += probes[i, q] * (rho * (steep * response - near) - change)
+                # Of the level k_t that was adopted: its response, and the derivative of that along the ray.
+                moved[i, q] = change + eta[i] * (response - level - place * change)
+                adopted[i, q] = level + place * eta[i] * (response - level)
+                after[i, q] = response
+        bias[i] += kept * total
 
 
 # A search asks for the same few nodes and probes thousands of times.

@@ -19,10 +19,9 @@ from scipy import optimize
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._courses import NO_PARAMETERS, TELLING_ROWS, Course, ParameterTable, course_names, course_of
-from peerpressure.fitting._family import ExactRecord, FamilyFit, MeasuredRecord
+from peerpressure.fitting._family import ExactRecord, FamilyFit, MeasuredRecord, measured_likelihood
 from peerpressure.fitting._integrated import DRAWS, Criterion, height_at_best, noise_factors, sums_of
 from peerpressure.fitting._maximum import Maximum
-from peerpressure.fitting._measured_rivals import measured_likelihood
 from peerpressure.fitting._own_rivals import OWN_LAWS, fit_own, own_names
 from peerpressure.fitting._record import Dynamics, Errors, Panel
 from peerpressure.model import Model

@@ -1,4 +1,4 @@
-from ._diagnostics import FitDiagnostics as FitDiagnostics
+from ._diagnostics import FitDiagnostics as FitDiagnostics, Score as Score, ScoreTests as ScoreTests
 from ._estimators import (
     AUTO as AUTO,
     METHODS as METHODS,
@@ -8,7 +8,6 @@ from ._estimators import (
 )
 from ._information import Information as Information, information as information
 from ._kalman import kalman_filter as kalman_filter, kalman_smoother as kalman_smoother
-from ._misses import Score as Score, ScoreTests as ScoreTests
 from ._network_estimate import NetworkEstimate as NetworkEstimate, average_precision as average_precision
 from ._network_inference import infer_network as infer_network
 from ._prior import Prior as Prior

@@ -42,7 +42,7 @@ from peerpressure.model.statespace import System
 from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.recovery import limits
-from peerpressure.recovery._misses import Kind, Score, ScoreTests
+from peerpressure.recovery._diagnostics import Kind, Score, ScoreTests
 from peerpressure.recovery.innovations import ObservedSteps, lagged_outputs, observed_steps
 from peerpressure.recovery.least_squares import innovation_std, whiten_pair
 from peerpressure.recovery.limits import SCORED_NUMBERS
