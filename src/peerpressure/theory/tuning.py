@@ -42,12 +42,19 @@ _DENSE = 40
 # Steps after which weights are compared, and the difference, relative to the largest, up to which they are
 # proportional.
 _TOGETHER, _ALIKE = 64, 1e-13
+# Steps between which a pass looks whether it is cancelled.
+_BETWEEN = 64
 # Numbers of a step that take as long as the calls that it consists of.
 _CALLS = 8_000
 # Numbers in the weights that are kept for the second pass, 64 MB.
 _CACHE_MAX_FLOATS = 2**23
 # Numbers for which derivatives are summed up together.
 _CHUNK_FLOATS = 2**16
+
+
+def _check(t: int) -> None:
+    if t % _BETWEEN == 0:
+        check_cancelled()
 
 
 def pass_work(model: Model, steps: int, agents: int | None = None) -> int:
@@ -96,16 +103,19 @@ class HorizonDistance:
         self._segment = min(steps, max(_CACHE_MAX_FLOATS // numbers, math.isqrt(steps), 1))
         self._kept = np.empty((self._segment, n, self.targets.size))
         self._kept_noise = np.empty_like(self._kept) if self._phi else None
+        # Matrices are dense up to so many agents, except those of a temporal network over many steps.
+        few = model.n <= _DENSE and (model.temporal_network is None or steps * model.n**2 <= _CACHE_MAX_FLOATS)
+        self._dense, self._product = few, np.matmul if few else product
 
     @cached_property
     def _adjacency(self) -> Callable[[int], Any]:
         model = self.model
         if model.temporal_network is not None:
-            if self.steps * model.n**2 > _CACHE_MAX_FLOATS or model.n > _DENSE:
+            if not self._dense:
                 return model.adjacency_at
             matrices = [model.adjacency_at(t).toarray() for t in range(1, self.steps + 1)]
             return lambda t: matrices[t - 1]
-        A = model.network.adjacency.toarray() if model.n <= _DENSE else model.network.adjacency
+        A = model.network.adjacency.toarray() if self._dense else model.network.adjacency
         return lambda t: A
 
     @cached_property
@@ -116,7 +126,7 @@ class HorizonDistance:
             return self._adjacency
         if model.temporal_network is not None:
             return lambda t: self._adjacency(t).T
-        A = model.network.transposed.toarray() if model.n <= _DENSE else model.network.transposed
+        A = model.network.transposed.toarray() if self._dense else model.network.transposed
         return lambda t: A
 
     def _coefficients(self, log_rho: Array) -> tuple[Array, Array]:
@@ -173,10 +183,10 @@ class HorizonDistance:
                 V = self._ascend(g, c, first, last, V, U, scale, gradient)
                 continue
             for t in range(first, last):
-                check_cancelled()
+                _check(t)
                 own, N = self._by_preferred(g[t], t, t - first, U, N, scale)
                 weights = self._kept[t - first]
-                before, V = V, product(self._adjacency(t + 1), V)
+                before, V = V, self._product(self._adjacency(t + 1), V)
                 V *= c[t][:, None]
                 by_coupling, by_gain = (np.einsum("nm,nm->n", part, weights) for part in (V, own))
                 gradient[t] = g[t] @ (by_coupling - (1 - g[t]) * by_gain)
@@ -201,9 +211,9 @@ class HorizonDistance:
             own = U + (scale * self._sigma[begin:end] ** 2 * gain)[:, :, None] * weights
             entering, coupled = gain[:, :, None] * own, np.empty_like(own)
             for t in range(begin, end):
-                check_cancelled()
+                _check(t)
                 heard, before = coupled[t - begin], V
-                np.multiply(product(self._adjacency(t + 1), V), c[t][:, None], out=heard)
+                np.multiply(self._product(self._adjacency(t + 1), V), c[t][:, None], out=heard)
                 V = heard + entering[t - begin]
                 if self._keeps is not None:
                     V[self._keeps[t]] += before[self._keeps[t]]
@@ -232,13 +242,13 @@ class HorizonDistance:
         kept, std, phi = self._kept[: last - first, :, : W.shape[1]], g[first:last] * self._sigma[first:last], self._phi
         rates, transposed = self._rates, self._transposed
         for t in reversed(range(first, last)):
-            check_cancelled()
+            _check(t)
             weights = kept[t - first]
             weights[...] = W
             if rates is not None:
                 weights += rates[t] * H
                 H = (1 - rates[t]) * H + g[t][:, None] * weights
-            W = product(transposed(t + 1), c[t][:, None] * weights)
+            W = self._product(transposed(t + 1), c[t][:, None] * weights)
             if self._keeps is not None:
                 W[self._keeps[t]] += weights[self._keeps[t]]
             if self._kept_noise is not None:
@@ -426,7 +436,7 @@ def optimal_schedule(
     delayed : bool, default False
         Let all schedules have ρ_1 = 0, so no agent responds to the start y₀.
     should_stop : callable, optional
-        Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
+        Called every few steps; cancels the work with ``CancelledError`` if it returns True.
 
     Returns
     -------
