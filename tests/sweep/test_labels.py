@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,9 @@ import pytest
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.scenario import ScenarioError, load_sweep
-from peerpressure.sweep import DamagedSweepError, Plan, collect, run_sweep
+from peerpressure.sweep import Plan, collect, run_sweep
 from tests.in_process import worker_here
 
-from .running import noisy_plan
 from .units import PATH
 
 __all__ = ["worker_here"]
@@ -75,11 +73,3 @@ def test_each_value_has_one_label(labels: dict[str, Any]) -> None:
 def test_labels_in_a_file_belong_to_a_list_of_values(wrong: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="label"):
         load_sweep(written(tmp_path, wrong))
-
-
-def test_damaged_labels_are_noticed(tmp_path: Path) -> None:
-    run_sweep(noisy_plan(2, labels={"a": ["x", "y"]}), tmp_path, workers=1)
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as ledger:
-        ledger.execute("UPDATE fact SET value = replace(value, 'x', 'z') WHERE name = 'labels'")
-    with pytest.raises(DamagedSweepError, match="labels"):
-        collect(tmp_path)

@@ -61,14 +61,14 @@ def test_an_index_that_contradicts_its_table_is_damage(finished: tuple[Path, byt
         Ledger(base).check()
 
 
-@pytest.mark.parametrize("harm", [_truncate, _flip, _blank])
+@pytest.mark.parametrize("harm", [_truncate, _blank])
 @pytest.mark.parametrize("live", [False, True], ids=["closed", "with a log"])
 def test_a_harmed_ledger_never_gives_a_wrong_table(
     finished: tuple[Path, bytes], tmp_path: Path, harm: Callable[[bytearray, random.Random], bytearray], live: bool
 ) -> None:
     whole, table = finished
     choice = random.Random(f"{harm.__name__} {live}")
-    for number in range(25 if harm is _flip else 10):
+    for number in range(10):
         folder = tmp_path / str(number)
         _copy(whole, folder, live=live)
         target = folder / ("ledger.sqlite-wal" if live else "ledger.sqlite")

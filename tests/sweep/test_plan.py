@@ -40,7 +40,6 @@ PARTS = st.composite(_drawn)()
 def test_the_same_plan_has_the_same_units_each_with_its_own_key_and_seed(parts: dict[str, Any]) -> None:
     plan, again = Plan(TASK, **parts), Plan(TASK, **parts)
     assert plan.units == again.units
-    assert plan.digest == again.digest
     assert len(plan) == len(plan.units) == len({unit.key for unit in plan.units})
     assert len({unit.seed for unit in plan.units}) == len(plan)
     assert all(0 <= unit.seed < 2**64 for unit in plan.units)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, final
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.sweep.plan import Fingerprint, Plan, canonical, hash_text, order_digest
+from peerpressure.sweep.plan import Fingerprint, Plan, canonical
 
 
 class SweepError(PeerPressureError):
@@ -155,7 +155,6 @@ else:
 
 STATES = ("planned", "running", "done", "failed")
 LEDGER = "ledger.sqlite"
-_SEAL = 32  # digits of a hash before a text
 _PATIENCE = 30.0  # seconds to wait for another process's write
 # The parameters are stored as text to list failures without the plan.
 _SCHEMA = """
@@ -189,7 +188,7 @@ class UnitOutcome(NamedTuple):
 
 @contextlib.contextmanager
 def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
-    """Open the ledger of a sweep; errors of SQLite become a SweepError."""
+    """Open the ledger of a sweep, once SQLite has checked its file; errors of SQLite become a SweepError."""
     path = folder / LEDGER
     if not create and not path.is_file():
         rule, remedy = "the folder must hold results of a sweep", "run the sweep, or name its folder"
@@ -205,7 +204,9 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
             connection.execute("PRAGMA synchronous = NORMAL")
             if create:
                 connection.executescript(_SCHEMA)
-            yield Ledger(connection)
+            ledger = Ledger(connection)
+            ledger.check()
+            yield ledger
     # A programming error of the caller, such as use after closing, is no damage and must not rebuild the ledger.
     except sqlite3.ProgrammingError:
         raise
@@ -270,26 +271,16 @@ class Ledger:
         facts = self._facts()
         if not facts:
             return None
-        try:
-            # Ledgers from before there was a choice have no line for it.
-            kind = facts.get("random_numbers", "independent")
-            held = Fingerprint(facts["task"], facts["version"], int(facts["seed"]), kind)
-            # Values in SQLite can change by single bits without violating its structure; the digest detects that.
-            intact = held.digest == facts["fingerprint"]
-        except (KeyError, ValueError) as error:
-            raise damaged("facts that cannot be read") from error
-        if not intact:
-            raise damaged("facts other than were written")
-        return held
+        # Ledgers from before there was a choice have no line for it.
+        kind = facts.get("random_numbers", "independent")
+        return Fingerprint(facts["task"], facts["version"], int(facts["seed"]), kind)
 
     def register(self, plan: Plan) -> None:
         """Replace the units of the ledger by those of a plan; known states are kept."""
         facts = {name: str(value) for name, value in plan.fingerprint._asdict().items()}
-        facts |= {"fingerprint": plan.fingerprint.digest, "axes": json.dumps(list(plan.axes)), "digest": plan.digest}
-        facts["labels"] = _sealed(json.dumps(_label_of_value(plan)))
-        keys = [unit.key for unit in plan.units]
+        facts |= {"axes": json.dumps(list(plan.axes)), "labels": json.dumps(_label_of_value(plan))}
         # Registering millions of units takes long; a repeated run of the same plan skips it.
-        if facts.items() <= self._facts().items() and self._order() == keys:
+        if facts.items() <= self._facts().items() and self.holds(plan):
             return
         facts["workers"] = "1"
         rows = ((unit.key, i, unit.parameters, unit.replication) for i, unit in enumerate(plan.units))
@@ -301,35 +292,22 @@ class Ledger:
 
     def holds(self, plan: Plan) -> bool:
         """Return whether the ledger is of a plan: of its units, in their order, with its seed."""
-        return self.fingerprint() == plan.fingerprint and self._facts().get("digest") == plan.digest
+        keys = [unit.key for unit in plan.units]
+        return self.fingerprint() == plan.fingerprint and self.table_order() == (list(plan.axes), keys)
 
     def states(self) -> dict[str, str]:
         """Return the state of each unit of the plan, in its order."""
         query = "SELECT key, state FROM unit WHERE position IS NOT NULL ORDER BY position"
-        state_of = dict(self._connection.execute(query))
-        # The CHECK constraint is not verified when rows are read, and damaged text may still be valid UTF-8.
-        if not set(state_of.values()) <= set(STATES):
-            raise damaged("a state that is none")
-        return state_of
+        return dict(self._connection.execute(query))
 
     def table_order(self) -> tuple[list[str], list[str]]:
-        """Return axes and keys of the final table; raise if they are not those that were registered."""
-        facts, keys = self._facts(), self._order()
-        try:
-            axes = json.loads(facts["axes"])
-        except (KeyError, ValueError) as error:
-            raise damaged("facts that cannot be read") from error
-        if order_digest(axes, keys) != facts.get("digest"):
-            raise damaged("units other than were planned")
-        return axes, keys
+        """Return axes and keys of the final table."""
+        query = "SELECT key FROM unit WHERE position IS NOT NULL ORDER BY position"
+        return json.loads(self._facts()["axes"]), [key for (key,) in self._connection.execute(query)]
 
     def labels(self) -> dict[str, dict[str, str]]:
         """Return the labels of the values of axes that have some, by the canonical texts of the values."""
-        # Ledgers of earlier versions have none.
-        text = self._facts().get("labels", _sealed("{}"))
-        if _sealed(text[_SEAL:]) != text:
-            raise damaged("labels other than were written")
-        labels: dict[str, dict[str, str]] = json.loads(text[_SEAL:])
+        labels: dict[str, dict[str, str]] = json.loads(self._facts()["labels"])
         return labels
 
     def begin(self, keys: Iterable[str]) -> None:
@@ -352,16 +330,12 @@ class Ledger:
 
     def workers(self) -> int:
         """Return how many units are, or were, computed at a time."""
-        number = self._facts().get("workers", "1")
-        # The number only scales the time estimate, so damage here is not worth an error.
-        return max(1, int(number)) if number.isdecimal() else 1
+        return int(self._facts().get("workers", "1"))
 
     def counts(self) -> dict[str, int]:
         """Return how many units of the plan are in each state."""
         query = "SELECT state, count(*) FROM unit WHERE position IS NOT NULL GROUP BY state"
         counts = dict(self._connection.execute(query))
-        if not counts.keys() <= set(STATES):
-            raise damaged("a state that is none")
         return {state: counts.get(state, 0) for state in STATES}
 
     def mean_seconds(self) -> float | None:
@@ -375,20 +349,10 @@ class Ledger:
         """Return (key, parameters, replication, traceback) of the first failed units."""
         query = """SELECT key, parameters, replication, coalesce(traceback, '') FROM unit
                    WHERE state = 'failed' AND position IS NOT NULL ORDER BY position LIMIT ?"""
-        rows = self._connection.execute(query, (limit,)).fetchall()
-        if any(list(map(type, row)) != [str, str, int, str] for row in rows):
-            raise damaged("a unit that cannot be read")
-        return rows
+        return self._connection.execute(query, (limit,)).fetchall()
 
     def _facts(self) -> Mapping[str, str]:
-        facts = dict(self._connection.execute("SELECT name, value FROM fact"))
-        if not all(isinstance(text, str) for fact in facts.items() for text in fact):
-            raise damaged("facts that cannot be read")
-        return facts
-
-    def _order(self) -> list[str]:
-        query = "SELECT key FROM unit WHERE position IS NOT NULL ORDER BY position"
-        return [key for (key,) in self._connection.execute(query)]
+        return dict(self._connection.execute("SELECT name, value FROM fact"))
 
     def _change(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
         with self._transaction() as connection:
@@ -413,11 +377,6 @@ def _label_of_value(plan: Plan) -> dict[str, dict[str, str]]:
     return {
         name: dict(zip(map(canonical, plan.values[name]), texts, strict=True)) for name, texts in plan.labels.items()
     }
-
-
-def _sealed(text: str) -> str:
-    """Return a text with its hash before it, which detects a change by single bits."""
-    return hash_text(text) + text
 
 
 def _translated(error: Exception, path: Path) -> SweepError:

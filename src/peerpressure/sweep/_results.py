@@ -190,10 +190,10 @@ def collect(folder: str | os.PathLike[str], *, plan: Plan | None = None, partial
         _check_plan(ledger, plan, where)
         # Read in one go: a running sweep may change the ledger while the result files are read below.
         fingerprint, states = ledger.fingerprint(), ledger.states()
+        if fingerprint is None:
+            raise damaged("no plan")
         axes, keys = ledger.table_order()
         labels = ledger.labels()
-    if fingerprint is None:
-        raise damaged("no plan")
     done = [key for key in keys if states.get(key) == "done"]
     if len(done) < len(keys) and not partial:
         failed = sum(state == "failed" for state in states.values())

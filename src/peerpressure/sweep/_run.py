@@ -150,7 +150,6 @@ def _run(
     plan: Plan, home: Path, folder: Path, workers: int, dask: str | None, retry_failed: bool, progress: Progress
 ) -> SweepStatus:
     with open_ledger(home, create=True) as ledger:
-        ledger.check()
         _check_same(ledger.fingerprint(), plan.fingerprint, folder)
         # The files are read before the plan is registered: an error leaves the ledger as it was.
         intact, lost = _verify(ledger, plan, folder)

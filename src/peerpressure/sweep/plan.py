@@ -429,12 +429,6 @@ class Plan:
             for text, number in itertools.islice(calls, first, None, step)
         )
 
-    @cached_property
-    def digest(self) -> str:
-        """The hash of the columns and the order of the final table."""
-        # Cached: with millions of units the hash of all keys takes seconds.
-        return order_digest(list(self.values), [unit.key for unit in self.units])
-
 
 def canonical(value: object) -> str:
     """Return the canonical JSON text of a value: sorted keys, no spaces, floats that round-trip."""
@@ -452,11 +446,6 @@ def unit_key(task: str, parameters: str, replication: int) -> str:
     # results of another seed are detected rather than overlooked. A parameter text has no newline, which makes the
     # joined text unambiguous.
     return hash_text(f"{task}\n{replication}\n{parameters}")
-
-
-def order_digest(axes: Sequence[str], keys: Sequence[str]) -> str:
-    """Return a hash of the columns and rows of a table, which detects a damaged ledger."""
-    return hash_text("\n".join([canonical(list(axes)), *keys]))
 
 
 def hash_text(text: str) -> str:
