@@ -121,7 +121,7 @@ def recover(
         _kind(figure)
         declare_output(figure)
     given = {"network": network, "direction": "listens" if directed else None, "pressure": pressure, "noise": noise}
-    study = _scenario(scenario, {name: str(value) for name, value in given.items() if value is not None})
+    study = _scenario(scenario, {name: value for name, value in given.items() if value is not None})
 
     def find(show_stage: Stage) -> Found:
         from peerpressure.recovery import recover as recover_opinions
@@ -161,7 +161,7 @@ def recover(
     carry_out(context, find, as_json=as_json)
 
 
-def _scenario(file: Path | None, given: Mapping[str, str]) -> Scenario:
+def _scenario(file: Path | None, given: Mapping[str, object]) -> Scenario:
     """Return the scenario of the file, if any, with what the options give; its length is that of the answers."""
     if file is None and not {"network", "pressure", "noise"} <= given.keys():
         text = "give --scenario, or --network, --pressure and --noise"

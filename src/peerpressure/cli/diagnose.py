@@ -28,6 +28,7 @@ from peerpressure.cli.terminal import AsJson, listing_problems, print_json, prog
 
 
 def diagnose(
+    context: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="A scenario; or leave it out and use the options.")
     ] = None,
@@ -85,13 +86,8 @@ def diagnose(
     if within is not None and not 0 < within < math.inf:
         rule = f"must be a finite number above 0, got {within:g}; for instance 0.05"
         raise typer.BadParameter(rule, param_hint="'--within'")
-    given = {"network": network, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
-    # A flag that is not given must not override the file, so False becomes None.
-    given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
-    given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}
-    given |= {"hidden": hidden}
     with listing_problems():
-        scenario, horizon = scenario_of(file, {name: value for name, value in given.items() if value is not None})
+        scenario, horizon = scenario_of(file, context.params)
     with progress_line() as show_stage:
         from peerpressure.theory import diagnose as diagnose_model
 

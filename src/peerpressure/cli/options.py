@@ -127,8 +127,11 @@ def _of_option(problem: Problem, options: Mapping[str, str]) -> Problem:
     return Problem(f"--{options[field]}", f"{rest} {problem.message}" if rest else problem.message)
 
 
-def scenario_of(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenario, int | None]:
-    """Return the scenario of the file, if any, with the fields that the options override, and its steps if known."""
+def scenario_of(file: Path | None, parameters: Mapping[str, Any]) -> tuple[Scenario, int | None]:
+    """Return the scenario of the file, if any, with the fields that options override, and its steps if known.
+
+    ``parameters`` are those of the command; others than the options of a model are ignored.
+    """
     from peerpressure.noise import noise_in_words
     from peerpressure.scenario import ScenarioError, scenario_from, shorthand, with_fields
     from peerpressure.scenario.loading import lines_of, parse_toml
@@ -145,6 +148,8 @@ def scenario_of(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scen
         "pressure": ("pressure", shorthand.pressure_section),
         "noise": ("noise", noise_in_words),
     }
+    # A flag that is not given must not override the file.
+    given = {name: value for name, value in parameters.items() if value is not None and value is not False}
     # A whole section is replaced, so keys of the former kind do not remain.
     fields = {field: _read(name, read, str(given[name])) for name, (field, read) in readers.items() if name in given}
     named = fields.get("network", {}).get("file")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
+    context: typer.Context,
     network: Graph = None,
     direction: EdgeDirection = None,
     signed: Signed = False,
@@ -64,12 +65,8 @@ def simulate(
         text = "give --network; to run a scenario file, use peerpressure run"
         raise typer.BadParameter(text, param_hint="'--network'")
     check_folder(out)
-    given = {"network": network, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps, "hidden": hidden}
-    given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
-    given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}
-    given |= {"replicates": replicates}
     with listing_problems():
-        scenario, _ = scenario_of(None, {name: value for name, value in given.items() if value is not None})
+        scenario, _ = scenario_of(None, context.params)
     if out.suffix.lower() == ".zarr":
         _stream(scenario, out, as_json=as_json)
         return
