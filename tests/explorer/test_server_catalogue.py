@@ -9,7 +9,7 @@ import pytest
 import peerpressure as pp
 from peerpressure import noise, recovery, schedules
 from peerpressure.explorer import catalogue as tables
-from peerpressure.explorer.catalogue import catalogue, control, controls
+from peerpressure.explorer.catalogue import catalogue, control
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import Preset, default, presets
 from peerpressure.explorer.protocol import Limits
@@ -18,7 +18,7 @@ from peerpressure.reproduction.design import AGENTS, SEED, agents_drawn
 from peerpressure.scenario import scenario_from
 from peerpressure.scenario.agents import HIDDEN_LAWS, STUBBORNNESS
 from peerpressure.scenario.scenario import Privacy, Run
-from peerpressure.scenario.section import Choice
+from peerpressure.scenario.section import Choice, controls
 from peerpressure.scenario.system import TEMPORALS
 from peerpressure.support.parameters import Parameter
 from tests.explorer.driving import JARGON

@@ -18,10 +18,10 @@ from peerpressure.recovery import AUTO, METHODS
 from peerpressure.scenario.agents import HIDDEN_LAWS, STUBBORNNESS, Agents
 from peerpressure.scenario.network import InlineNetworkSection
 from peerpressure.scenario.scenario import Privacy, Run, Scenario
-from peerpressure.scenario.section import Choice, Feature, Section, choices
+from peerpressure.scenario.section import Choice, Feature, Section, choices, controls
 from peerpressure.scenario.system import OPTIMAL, TEMPORALS, TUNED
 from peerpressure.schedules import SCHEDULES
-from peerpressure.support.parameters import Parameter, Slider
+from peerpressure.support.parameters import Parameter
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -35,20 +35,6 @@ def offered(choice: Choice, max_agents: int | None = None) -> dict[str, Any]:
     plain: dict[str, Any] = {"id": choice.id, "title": choice.title, "blurb": choice.help, "parameters": rows}
     plain |= {"fixed": dict(choice.fixed)} if choice.fixed else {}
     return plain | ({"examples": examples} if examples else {})
-
-
-def controls(section: type[Section]) -> list[Parameter]:
-    """Return the keys of a section that sliders set."""
-    fields = {
-        name: (one, slider)
-        for name, one in section.model_fields.items()
-        for slider in one.metadata
-        if isinstance(slider, Slider)
-    }
-    return [
-        Parameter(name, "whole" if isinstance(slider.step, int) else "real", one.title or name, slider=slider)
-        for name, (one, slider) in fields.items()
-    ]
 
 
 def control(one: Parameter, maximum: int | None = None) -> dict[str, Any]:

@@ -7,12 +7,12 @@ the start are one number per agent and topic: a list for each agent, a law for a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from peerpressure.errors import InvalidInputError, contrast, did_you_mean, first_few, message
 from peerpressure.model.adaptation import Adaptation
@@ -33,6 +33,8 @@ from peerpressure.scenario.section import (
     Share,
     alternatives,
     as_labels,
+    chosen_by,
+    controls,
     key_of,
     limits,
     real,
@@ -42,20 +44,20 @@ from peerpressure.scenario.section import (
 from peerpressure.scenario.system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
 from peerpressure.support.files import naming
-from peerpressure.support.parameters import texts_of
+from peerpressure.support.parameters import Slider, summary, texts_of
 from peerpressure.support.tables import TextTable, places_in, read_table
 
 # Values of agents from columns of tables and attributes of graphs, matched with the agents by their labels.
 
 
 def _one_or_more(value: Any) -> str:
-    return tag("list") if isinstance(value, list | tuple) else tag("text")
+    return "list" if isinstance(value, list | tuple) else "text"
 
 
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 Names: TypeAlias = Annotated[
-    Annotated[Name, Tag(tag("text"))] | Annotated[Annotated[list[Name], Field(min_length=1)], Tag(tag("list"))],
-    Discriminator(_one_or_more),
+    Annotated[Name, tag("text")] | Annotated[Annotated[list[Name], Field(min_length=1)], tag("list")],
+    chosen_by(_one_or_more),
     Field(description="a name, or one for each topic"),
 ]
 _BY = "add a column with their names, or set by = to the column that has them"
@@ -254,14 +256,15 @@ def _listed(labels: Sequence[Any]) -> str:
 # The section.
 
 Deviation: TypeAlias = Annotated[float, Field(ge=0)]
+OPINIONS = Slider(-10.0, 10.0, 0.05)
 
 
 class UniformDraw(Section):
-    """Values drawn uniformly between two numbers."""
+    """Drawn uniformly between two values."""
 
     law: Literal["uniform"] = "uniform"
-    low: float = 0.0
-    high: float = 1.0
+    low: Annotated[float, Field(title="lowest"), OPINIONS] = 0.0
+    high: Annotated[float, Field(title="highest"), OPINIONS] = 1.0
     seed: OwnSeed = None
 
     @model_validator(mode="after")
@@ -284,11 +287,11 @@ class UniformDraw(Section):
 
 
 class NormalDraw(Section):
-    """Values drawn from a normal distribution."""
+    """Drawn from a normal distribution."""
 
     law: Literal["normal"] = "normal"
-    mean: float = 0.0
-    std: Deviation = 1.0
+    mean: Annotated[float, OPINIONS] = 0.0
+    std: Annotated[Deviation, Field(title="standard deviation"), Slider(0.0, 10.0, 0.05)] = 1.0
     seed: OwnSeed = None
 
     @property
@@ -302,13 +305,13 @@ class NormalDraw(Section):
 
 
 class TwoCamps(Section):
-    """Two groups: a ``share`` of the agents, chosen at random, around ``high``, and the others around ``low``."""
+    """A share of the agents, chosen at random, around the higher value, and the others around the lower."""
 
     law: Literal["two_camps"] = "two_camps"
-    low: float = 0.0
-    high: float = 1.0
-    share: Share = 0.5
-    std: Deviation = 0.0
+    low: Annotated[float, Field(title="lower camp"), OPINIONS] = 0.0
+    high: Annotated[float, Field(title="higher camp"), OPINIONS] = 1.0
+    share: Annotated[Share, Field(title="share of the higher camp"), Slider(0.0, 1.0, 0.01)] = 0.5
+    std: Annotated[Deviation, Field(title="standard deviation within"), Slider(0.0, 2.0, 0.01, start=0.05)] = 0.0
     seed: OwnSeed = None
 
     @property
@@ -338,14 +341,14 @@ def draw_words(part: Any, seed: int) -> str | None:
 def choose_draw(value: Any) -> str | None:
     """Return the tag of the alternative: a list, rows of numbers, a number, a word, a law or a file."""
     if isinstance(value, list | tuple):
-        return tag("rows" if value and isinstance(value[0], list | tuple) else "list")
+        return "rows" if value and isinstance(value[0], list | tuple) else "list"
     # bool is an int too; it is tagged as a number, whose strict type then rejects it.
     if isinstance(value, int | float | str):
-        return tag("word") if isinstance(value, str) else tag("number")
+        return "word" if isinstance(value, str) else "number"
     key, word = key_of(value, "file", "attribute", "law") or (None, None)
     if key in ("file", "attribute"):
-        return tag(str(key))
-    return tag(str(word)) if word in ("uniform", "normal", "two_camps") else None
+        return str(key)
+    return str(word) if word in ("uniform", "normal", "two_camps") else None
 
 
 # Each part draws from a stream of its own, so changing the law of one does not change the others.
@@ -396,18 +399,18 @@ Formula: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_checked
 
 def _choose_rate(value: Any) -> str | None:
     if isinstance(value, int | float | str):
-        return tag("text") if isinstance(value, str) else tag("number")
+        return "text" if isinstance(value, str) else "number"
     return choose_schedule(value)
 
 
 def _choose_weight(value: Any) -> str | None:
     chosen = choose_draw(value)
     # A normal law would leave the interval from 0 to 1.
-    return None if chosen in (tag("word"), tag("rows"), tag("normal")) else chosen
+    return None if chosen in ("word", "rows", "normal") else chosen
 
 
 Rate: TypeAlias = Annotated[
-    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | AnySchedule,
+    Annotated[Share, tag("number")] | Annotated[Formula, tag("text")] | AnySchedule,
     alternatives(
         _choose_rate,
         "the rate must be a number from 0 to 1, a formula in t, or a schedule with its kind",
@@ -415,12 +418,12 @@ Rate: TypeAlias = Annotated[
     ),
 ]
 Weights: TypeAlias = Annotated[
-    Annotated[Share, Tag("<number>")]
-    | Annotated[Annotated[list[Share], Field(min_length=1)], Tag("<list>")]
-    | Annotated[UniformDraw, Tag("<uniform>")]
-    | Annotated[TwoCamps, Tag("<two_camps>")]
-    | Annotated[FromColumn, Tag("<file>")]
-    | Annotated[FromAttribute, Tag("<attribute>")],
+    Annotated[Share, tag("number")]
+    | Annotated[Annotated[list[Share], Field(min_length=1)], tag("list")]
+    | Annotated[UniformDraw, tag("uniform")]
+    | Annotated[TwoCamps, tag("two_camps")]
+    | Annotated[FromColumn, tag("file")]
+    | Annotated[FromAttribute, tag("attribute")],
     alternatives(
         _choose_weight,
         "adaptation_weight must be a number from 0 to 1, a list, a law (uniform or two_camps), a file or an attribute",
@@ -448,12 +451,12 @@ class AdaptationTable(Section):
 
 def _choose(value: Any) -> str | None:
     if isinstance(value, int | float | str):
-        return tag("text") if isinstance(value, str) else tag("number")
-    return tag("table") if isinstance(value, dict | AdaptationTable) else None
+        return "text" if isinstance(value, str) else "number"
+    return "table" if isinstance(value, dict | AdaptationTable) else None
 
 
 AdaptationSection: TypeAlias = Annotated[
-    Annotated[Share, Tag("<number>")] | Annotated[Formula, Tag("<text>")] | Annotated[AdaptationTable, Tag("<table>")],
+    Annotated[Share, tag("number")] | Annotated[Formula, tag("text")] | Annotated[AdaptationTable, tag("table")],
     alternatives(
         _choose,
         "adaptation must be a number from 0 to 1, a formula in t, or { rate = …, adaptation_weight = … }",
@@ -477,25 +480,25 @@ def adaptation_of(
 def _choose_hidden(value: Any) -> str | None:
     chosen = choose_draw(value)
     # One hidden opinion for all agents is a consensus from the start, hence most likely a mistake.
-    return None if chosen in (tag("number"), tag("word")) else chosen
+    return None if chosen in ("number", "word") else chosen
 
 
 def _choose_stubbornness(value: Any) -> str | None:
     chosen = choose_draw(value)
     # Stubbornness must be positive, which a normal law or camps with a spread cannot guarantee.
-    return None if chosen in (tag("word"), tag("rows"), tag("normal"), tag("two_camps")) else chosen
+    return None if chosen in ("word", "rows", "normal", "two_camps") else chosen
 
 
 _LAWS = ("uniform", "normal", "two_camps")
 _REMEDY = "for instance { law = 'uniform', low = 0.0, high = 1.0 } or { file = 'agents.csv', column = 'hidden' }"
 Draw: TypeAlias = (
-    Annotated[UniformDraw, Tag("<uniform>")]
-    | Annotated[NormalDraw, Tag("<normal>")]
-    | Annotated[TwoCamps, Tag("<two_camps>")]
-    | Annotated[FromColumn, Tag("<file>")]
-    | Annotated[FromAttribute, Tag("<attribute>")]
-    | Annotated[Numbers, Tag("<list>")]
-    | Annotated[Rows, Tag("<rows>")]
+    Annotated[UniformDraw, tag("uniform")]
+    | Annotated[NormalDraw, tag("normal")]
+    | Annotated[TwoCamps, tag("two_camps")]
+    | Annotated[FromColumn, tag("file")]
+    | Annotated[FromAttribute, tag("attribute")]
+    | Annotated[Numbers, tag("list")]
+    | Annotated[Rows, tag("rows")]
 )
 Hidden: TypeAlias = Annotated[
     Draw,
@@ -507,17 +510,17 @@ Hidden: TypeAlias = Annotated[
     ),
 ]
 Start: TypeAlias = Annotated[
-    Draw | Annotated[float, Tag("<number>")] | Annotated[Literal["hidden"], Tag("<word>")],
+    Draw | Annotated[float, tag("number")] | Annotated[Literal["hidden"], tag("word")],
     alternatives(
         choose_draw, "start must be 'hidden', a number, a list, a law, a file or an attribute", _REMEDY, law=_LAWS
     ),
 ]
 Stubbornness: TypeAlias = Annotated[
-    Annotated[Positive, Tag("<number>")]
-    | Annotated[Annotated[list[Positive], Field(min_length=1)], Tag("<list>")]
-    | Annotated[UniformDraw, Tag("<uniform>")]
-    | Annotated[FromColumn, Tag("<file>")]
-    | Annotated[FromAttribute, Tag("<attribute>")],
+    Annotated[Positive, tag("number")]
+    | Annotated[Annotated[list[Positive], Field(min_length=1)], tag("list")]
+    | Annotated[UniformDraw, tag("uniform")]
+    | Annotated[FromColumn, tag("file")]
+    | Annotated[FromAttribute, tag("attribute")],
     alternatives(
         _choose_stubbornness,
         "stubbornness must be a number, a list, a uniform law, a file or an attribute",
@@ -528,12 +531,12 @@ Stubbornness: TypeAlias = Annotated[
 
 
 Susceptibility: TypeAlias = Annotated[
-    Annotated[Deviation, Tag("<number>")]
-    | Annotated[Annotated[list[Deviation], Field(min_length=1)], Tag("<list>")]
-    | Annotated[UniformDraw, Tag("<uniform>")]
-    | Annotated[TwoCamps, Tag("<two_camps>")]
-    | Annotated[FromColumn, Tag("<file>")]
-    | Annotated[FromAttribute, Tag("<attribute>")],
+    Annotated[Deviation, tag("number")]
+    | Annotated[Annotated[list[Deviation], Field(min_length=1)], tag("list")]
+    | Annotated[UniformDraw, tag("uniform")]
+    | Annotated[TwoCamps, tag("two_camps")]
+    | Annotated[FromColumn, tag("file")]
+    | Annotated[FromAttribute, tag("attribute")],
     alternatives(
         _choose_weight,
         "susceptibility must be a number from 0 on, a list, a law (uniform or two_camps), a file or an attribute",
@@ -545,21 +548,21 @@ Susceptibility: TypeAlias = Annotated[
 
 def _choose_activation(value: Any) -> str | None:
     if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
-        return tag("table")
+        return "table"
     chosen = choose_draw(value)
     # These laws would leave the interval from 0 to 1.
-    return None if chosen in (tag("normal"), tag("two_camps")) else chosen
+    return None if chosen in ("normal", "two_camps") else chosen
 
 
 Probability: TypeAlias = Annotated[float, Field(gt=0, le=1)]
 ActivationSection: TypeAlias = Annotated[
-    Annotated[Probability, Tag("<number>")]
-    | Annotated[Literal["single"], Tag("<word>")]
-    | Annotated[Annotated[list[Probability], Field(min_length=1)], Tag("<list>")]
-    | Annotated[Annotated[list[list[Literal[0, 1]]], Field(min_length=1)], Tag("<table>")]
-    | Annotated[UniformDraw, Tag("<uniform>")]
-    | Annotated[FromColumn, Tag("<file>")]
-    | Annotated[FromAttribute, Tag("<attribute>")],
+    Annotated[Probability, tag("number")]
+    | Annotated[Literal["single"], tag("word")]
+    | Annotated[Annotated[list[Probability], Field(min_length=1)], tag("list")]
+    | Annotated[Annotated[list[list[Literal[0, 1]]], Field(min_length=1)], tag("table")]
+    | Annotated[UniformDraw, tag("uniform")]
+    | Annotated[FromColumn, tag("file")]
+    | Annotated[FromAttribute, tag("attribute")],
     alternatives(
         _choose_activation,
         "activation must be a probability, 'single', a list, a table of 0 and 1, a uniform law, a file or an attribute",
@@ -571,30 +574,9 @@ ActivationSection: TypeAlias = Annotated[
 
 # How a page offers them.
 
-HIDDEN_LAWS: tuple[Choice, ...] = (
-    Choice(
-        "uniform",
-        "Uniform",
-        "Drawn uniformly between two values.",
-        limits(-10.0, 10.0, (0.0, 1.0), 0.05),
-    ),
-    Choice(
-        "normal",
-        "Normal",
-        "Drawn from a normal distribution.",
-        (real("mean", "mean", -10.0, 10.0, 0.0, 0.05), real("std", "standard deviation", 0.0, 10.0, 1.0, 0.05)),
-    ),
-    Choice(
-        "two_camps",
-        "Two camps",
-        "A share of the agents, chosen at random, around the higher value, and the others around the lower.",
-        (
-            real("low", "lower camp", -10.0, 10.0, 0.0, 0.05),
-            real("high", "higher camp", -10.0, 10.0, 1.0, 0.05),
-            real("share", "share of the higher camp", 0.0, 1.0, 0.5, 0.01),
-            real("std", "standard deviation within", 0.0, 2.0, 0.05, 0.01),
-        ),
-    ),
+HIDDEN_LAWS: tuple[Choice, ...] = tuple(
+    Choice(law, law.replace("_", " ").capitalize(), summary(section), controls(section))
+    for law, section in (("uniform", UniformDraw), ("normal", NormalDraw), ("two_camps", TwoCamps))
 )
 
 STUBBORNNESS: tuple[Choice, ...] = (
@@ -675,13 +657,7 @@ START = Feature(
     "Public opinions at the start; without this, agents begin by showing what they think.",
     (
         Choice("number", "The same for all", "", (real("value", "public opinion", -10.0, 10.0, 0.0, 0.05),)),
-        Choice(
-            "uniform",
-            "Uniform",
-            "Drawn uniformly between two values.",
-            limits(-10.0, 10.0, (0.0, 1.0), 0.05),
-            fixed={"law": "uniform"},
-        ),
+        replace(HIDDEN_LAWS[0], fixed={"law": "uniform"}),
     ),
 )
 

@@ -37,7 +37,6 @@ from peerpressure.scenario.section import (
     choices,
     derived,
     key_of,
-    tag,
     takes,
     union_of,
 )
@@ -105,7 +104,7 @@ DYNAMICS_SECTIONS = {kind: _section(EdgeDynamicsSection, "kind", kind, one) for 
 
 def _choose_dynamics(value: Any) -> str | None:
     _, kind = key_of(value, "kind") or (None, None)
-    return tag(str(kind)) if kind in tuple(DYNAMICS_SECTIONS) else None
+    return str(kind) if kind in tuple(DYNAMICS_SECTIONS) else None
 
 
 if TYPE_CHECKING:
@@ -390,11 +389,11 @@ def _choose_network(value: Any) -> str | None:
     # `contacts` is a parameter of a generator, too, so generators are recognised first.
     key, word = key_of(value, "generator", "temporal", *_BY_KEY) or (None, None)
     if key == "generator":
-        return tag(str(word)) if word in tuple(GENERATED) else None
+        return str(word) if word in tuple(GENERATED) else None
     if key == "temporal":
         # A prefix, because a generator may exist in a static and a temporal version, such as edge_markovian.
-        return tag(f"temporal {word}") if f"temporal {word}" in GENERATED_TEMPORAL else None
-    return None if key is None else tag(key)
+        return f"temporal {word}" if f"temporal {word}" in GENERATED_TEMPORAL else None
+    return None if key is None else key
 
 
 if TYPE_CHECKING:

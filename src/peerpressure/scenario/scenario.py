@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, Tag, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
@@ -71,11 +71,11 @@ class RecordTable(Section):
 
 
 def _choose_record(value: Any) -> str | None:
-    return tag("word") if isinstance(value, str) else tag("table") if isinstance(value, dict | RecordTable) else None
+    return "word" if isinstance(value, str) else "table" if isinstance(value, dict | RecordTable) else None
 
 
 RecordSection: TypeAlias = Annotated[
-    Annotated[Literal["all", "summaries", "final"], Tag("<word>")] | Annotated[RecordTable, Tag("<table>")],
+    Annotated[Literal["all", "summaries", "final"], tag("word")] | Annotated[RecordTable, tag("table")],
     alternatives(
         _choose_record,
         "record must be 'all', 'summaries', 'final' or { every = 10 }",
@@ -173,11 +173,11 @@ class UniformPrior(Section):
 def _choose_prior(value: Any) -> str | None:
     # One key of a pair suffices to choose the alternative, so the missing one is reported by name.
     key, _ = key_of(value, "low", "high", "mean", "variance") or (None, None)
-    return None if key is None else tag("uniform" if key in ("low", "high") else "gaussian")
+    return None if key is None else "uniform" if key in ("low", "high") else "gaussian"
 
 
 PriorSection: TypeAlias = Annotated[
-    Annotated[GaussianPrior, Tag("<gaussian>")] | Annotated[UniformPrior, Tag("<uniform>")],
+    Annotated[GaussianPrior, tag("gaussian")] | Annotated[UniformPrior, tag("uniform")],
     alternatives(
         _choose_prior,
         "a prior must be { mean = …, variance = … } or { low = …, high = … }",

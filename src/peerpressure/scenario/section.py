@@ -125,13 +125,42 @@ def limits(low: float, high: float, starts: tuple[float, float], step: float, *,
     return tuple(real(name, title, low, high, start, step, log=log) for name, title, start in ends)
 
 
-def tag(name: str) -> str:
-    """Mark the name of an alternative, to distinguish it from a key in the location of an error.
+def controls(section: type[Section]) -> tuple[Parameter, ...]:
+    """Return the keys of a section that sliders set."""
+    return tuple(
+        Parameter(
+            name,
+            "whole" if isinstance(slider.step, int) else "real",
+            one.title or name,
+            default=one.default,
+            slider=slider,
+        )
+        for name, one in section.model_fields.items()
+        for slider in one.metadata
+        if isinstance(slider, Slider)
+    )
+
+
+def tag(name: str) -> Tag:
+    """Mark an alternative with its name, distinguished from a key in the location of an error.
 
     >>> tag("uniform")
-    '<uniform>'
+    Tag(tag='<uniform>')
     """
-    return f"<{name}>"
+    return Tag(f"<{name}>")
+
+
+def chosen_by(choose: Callable[[Any], str | None], **error: Any) -> Discriminator:
+    """Return the discriminator between alternatives, by the function that names the one that a value is.
+
+    ``error`` is what Pydantic reports if it names none.
+    """
+
+    def tag_of(value: Any) -> str | None:
+        name = choose(value)
+        return None if name is None else tag(name).tag
+
+    return Discriminator(tag_of, **error)
 
 
 def key_of(value: Any, *keys: str) -> tuple[str, Any] | None:
@@ -158,7 +187,7 @@ def alternatives(choose: Callable[[Any], str | None], rule: str, remedy: str, **
     """
     # The context of an error holds plain values only.
     known = _Names({key: ", ".join(values) for key, values in names.items()})
-    return Discriminator(
+    return chosen_by(
         choose,
         custom_error_type="no_alternative",
         custom_error_message=f"{rule}; {remedy}",
@@ -239,11 +268,11 @@ def _written(path: str, info: SerializationInfo) -> str:
 
 
 def _word_or_number(value: Any) -> str:
-    return tag("text") if isinstance(value, str) else tag("whole number")
+    return "text" if isinstance(value, str) else "whole number"
 
 
 def _label_or_pair(value: Any) -> str:
-    return tag("pair") if isinstance(value, list | tuple) else tag("label")
+    return "pair" if isinstance(value, list | tuple) else "label"
 
 
 def as_labels(given: Sequence[Any]) -> list[Any]:
@@ -252,12 +281,12 @@ def as_labels(given: Sequence[Any]) -> list[Any]:
 
 
 def _one_or_many(value: Any) -> str:
-    return tag("list") if isinstance(value, list | tuple) else tag("number")
+    return "list" if isinstance(value, list | tuple) else "number"
 
 
 def _whole_or_not(value: Any) -> str:
     # bool is a subclass of int, and true is no number.
-    return tag("whole number") if isinstance(value, int) and not isinstance(value, bool) else tag("number")
+    return "whole number" if isinstance(value, int) and not isinstance(value, bool) else "number"
 
 
 LARGEST = 2**63 - 1  # the largest integer that every TOML reader supports
@@ -272,21 +301,20 @@ InputFile: TypeAlias = Annotated[
 OutputFolder: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_located)]
 Label: TypeAlias = Annotated[
     # A discriminated union reports the errors of the chosen alternative only; a plain union lists those of all.
-    Annotated[str, Tag(tag("text"))] | Annotated[int, Tag(tag("whole number"))], Discriminator(_word_or_number)
+    Annotated[str, tag("text")] | Annotated[int, tag("whole number")], chosen_by(_word_or_number)
 ]
 # A pair of an agent and a topic is a label if there are topics.
 AgentLabel: TypeAlias = Annotated[
-    Annotated[Label, Tag(tag("label"))]
-    | Annotated[Annotated[list[Label], Field(min_length=2, max_length=2)], Tag(tag("pair"))],
-    Discriminator(_label_or_pair),
+    Annotated[Label, tag("label")] | Annotated[Annotated[list[Label], Field(min_length=2, max_length=2)], tag("pair")],
+    chosen_by(_label_or_pair),
 ]
 Number: TypeAlias = Annotated[
-    Annotated[float, Tag(tag("number"))] | Annotated[int, Tag(tag("whole number"))], Discriminator(_whole_or_not)
+    Annotated[float, tag("number")] | Annotated[int, tag("whole number")], chosen_by(_whole_or_not)
 ]
 Numbers: TypeAlias = Annotated[list[float], Field(min_length=1)]
 Rows: TypeAlias = Annotated[list[Numbers], Field(min_length=1, fail_fast=True)]
 OneOrMany: TypeAlias = Annotated[
-    Annotated[float, Tag(tag("number"))] | Annotated[Numbers, Tag(tag("list"))], Discriminator(_one_or_many)
+    Annotated[float, tag("number")] | Annotated[Numbers, tag("list")], chosen_by(_one_or_many)
 ]
 
 
@@ -364,7 +392,7 @@ def takes(member: Callable[..., Any], argument: str) -> bool:
 
 def union_of(sections: Mapping[str, type[Section]]) -> Any:
     """Return the union of sections, each marked with its name."""
-    return functools.reduce(operator.or_, (Annotated[one, Tag(tag(name))] for name, one in sections.items()))
+    return functools.reduce(operator.or_, (Annotated[one, tag(name)] for name, one in sections.items()))
 
 
 def read_text(path: str | Path, what: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from peerpressure.model import Model
 from peerpressure.model.statespace import System
@@ -72,12 +72,12 @@ def choose_schedule(value: Any) -> str | None:
     """Return the tag of the schedule that a table describes; a formula needs no kind."""
     key, word = key_of(value, "kind", "formula") or (None, None)
     kind = "formula" if key == "formula" else str(word)
-    return tag(kind) if kind in SCHEDULE_SECTIONS else None
+    return kind if kind in SCHEDULE_SECTIONS else None
 
 
 def _choose_pressure(value: Any) -> str | None:
     _, word = key_of(value, "kind") or (None, None)
-    return tag(str(word)) if word in tuple(DERIVED) else choose_schedule(value)
+    return str(word) if word in tuple(DERIVED) else choose_schedule(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
 else:
     AnySchedule = union_of(SCHEDULE_SECTIONS)
     PressureSection = Annotated[
-        AnySchedule | Annotated[TunedSection, Tag("<tuned>")] | Annotated[OptimalSection, Tag("<optimal>")],
+        AnySchedule | Annotated[TunedSection, tag("tuned")] | Annotated[OptimalSection, tag("optimal")],
         alternatives(
             _choose_pressure,
             f"pressure must be a number, or have a formula, or a kind: {', '.join([_KINDS, *DERIVED])}",
@@ -133,11 +133,11 @@ class AR1Section(Section):
 
 
 def _choose_temporal(value: Any) -> str | None:
-    return tag("word") if isinstance(value, str) else tag("ar1") if key_of(value, "ar1") else None
+    return "word" if isinstance(value, str) else "ar1" if key_of(value, "ar1") else None
 
 
 TemporalSection: TypeAlias = Annotated[
-    Annotated[Literal["white", "frozen"], Tag("<word>")] | Annotated[AR1Section, Tag("<ar1>")],
+    Annotated[Literal["white", "frozen"], tag("word")] | Annotated[AR1Section, tag("ar1")],
     alternatives(_choose_temporal, "temporal must be 'white', 'frozen' or { ar1 = 0.8 }", "the default is 'white'"),
 ]
 
@@ -201,7 +201,7 @@ def _noise_table(value: Any) -> Any:
 def _choose_noise(value: Any) -> str | None:
     _, law = key_of(value, "law") or (None, None)
     # A tuple compares with ==; a set or dict would raise for an unhashable value such as a list.
-    return tag(str(law)) if law in tuple(LAW_SECTIONS) else None
+    return str(law) if law in tuple(LAW_SECTIONS) else None
 
 
 if TYPE_CHECKING:
