@@ -97,7 +97,7 @@ def test_estimates_of_three_waves_are_not_drawn_to_zero() -> None:
         hidden = np.random.default_rng(seed).standard_normal(100)
         comparison = pp.compare(record(network, 3, seed, lambda t: 0.3, hidden=hidden), network, ["none", "constant"])
         fit = comparison.fits["constant"]
-        values.append(fit.parameters.value[0])
+        values.append(fit.parameters["pressure"].value[0])
     assert 0.2 < np.median(values) < 0.45
 
 

@@ -83,8 +83,8 @@ def test_measurement_noise_that_is_declared_does_not_hide_pressure() -> None:
     ignored = pp.compare(rows, network, RIVALS).fits["constant"]
     found = pp.compare(rows, network, RIVALS, measurement_noise=True)
     fit = found.fits["constant"]
-    assert ignored.parameters.high[0] < 0.5
-    assert fit.parameters.low[0] < 0.5 < fit.parameters.high[0]
+    assert ignored.parameters["pressure"].high[0] < 0.5
+    assert fit.parameters["pressure"].low[0] < 0.5 < fit.parameters["pressure"].high[0]
     assert fit.measurement_noise is not None
     value, low, high = fit.measurement_noise
     assert low <= value <= high
@@ -103,7 +103,7 @@ def test_points_of_a_scale_are_ordered_categories() -> None:
     fit = found.fits["constant"]
     # The record itself was rounded to five points.
     assert set(np.unique(found.panel.rows)) <= {1.0, 2.0, 3.0, 4.0, 5.0}
-    assert fit.parameters.low[0] < 0.5 < fit.parameters.high[0]
+    assert fit.parameters["pressure"].low[0] < 0.5 < fit.parameters["pressure"].high[0]
     assert not any("grid" in note for note in found.notes)
     opinions = found.opinions
     truth = 1 + 4 * np.linspace(0.2, 0.8, 10)
@@ -203,7 +203,7 @@ def test_intervals_are_computed_on_one_thread_as_well(monkeypatch: pytest.Monkey
     monkeypatch.setattr("peerpressure.fitting._maximum.check_cancelled", watch)
     constant = answer.fits["constant"]
     with threadpool_limits(2, user_api="blas"):
-        assert constant.parameters.value.size
+        assert constant.parameters["pressure"].value.size
         assert len(answer.parameters)
         assert len(answer.opinions)
     if not found:

@@ -524,20 +524,21 @@ def _describes(c: Comparison) -> bool:
 def _course(c: Comparison) -> Iterator[str]:
     if not _describes(c):
         return
-    name, p = c.best.removesuffix(ADAPTING), c.fit.parameters
+    name = c.best.removesuffix(ADAPTING)
     if name == "constant":
-        size = _interval(p.value[0], p.low[0], p.high[0])
+        size = _interval_of(c, "pressure")
         known = _outweighs(c, _STEADY, _CHANGING)
         yield f"Pressure is constant, {size}." if known else f"Pressure is {size} if constant; growth is not ruled out."
     elif name == "linear":
-        size = _interval(p.value[0], p.low[0], p.high[0])
+        size = _interval_of(c, "slope")
         if _outweighs(c, _CHANGING, _STEADY):
             yield f"Pressure grows with time, by {size} a step."
         else:
             yield f"Pressure seems to grow with time, by {size} a step, but constant pressure is not ruled out."
     elif name == "power":
-        verb = "grows" if p.low[1] > 0 else "falls" if p.high[1] < 0 else "hardly changes"
-        yield f"Pressure {verb} with time, with exponent {_interval(p.value[1], p.low[1], p.high[1])}."
+        exponent = c.fit.parameters["exponent"]
+        verb = "grows" if exponent.low > 0 else "falls" if exponent.high < 0 else "hardly changes"
+        yield f"Pressure {verb} with time, with exponent {_interval_of(c, 'exponent')}."
 
 
 def _outweighs(c: Comparison, these: frozenset[str], others: frozenset[str]) -> bool:
@@ -549,6 +550,11 @@ def _outweighs(c: Comparison, these: frozenset[str], others: frozenset[str]) -> 
     return any(name.removesuffix(ADAPTING) in others for name in c.weights) and sums[0] >= _FAR_MORE * sums[1]
 
 
+def _interval_of(c: Comparison, name: str) -> str:
+    p = c.fit.parameters[name]
+    return _interval(p.value[0], p.low[0], p.high[0])
+
+
 def _interval(value: float, low: float, high: float) -> str:
     ends = f"{low:.3g} or more" if np.isinf(high) else f"{low:.3g} to {high:.3g}"
     return f"{value:.3g} ({ends})"
@@ -558,9 +564,7 @@ def _adaptation(c: Comparison) -> Iterator[str]:
     if not _describes(c):
         return
     if c.best.endswith(ADAPTING):
-        p = c.fit.parameters
-        value, low, high = p.value[-1], p.low[-1], p.high[-1]
-        yield f"Opinions adapt to answers, by {_interval(value, low, high)} of the difference at each step."
+        yield f"Opinions adapt to answers, by {_interval_of(c, 'adaptation')} of the difference at each step."
     elif c.best + ADAPTING in c.fits:
         yield "No adaptation was found: hidden opinions seem constant."
 

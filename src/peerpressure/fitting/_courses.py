@@ -9,11 +9,10 @@ from typing import TypeAlias, final
 import numpy as np
 from scipy import special
 
-from peerpressure.fitting._parameters import RATE
+from peerpressure.fitting._parameters import EXPONENT, POSITIVE, RATE, UnknownParameter
 from peerpressure.fitting._record import LEAST_ROWS, Panel
 from peerpressure.model.step import Array
 from peerpressure.schedules import Constant, Linear, Power, Schedule
-from peerpressure.support.results import read_only
 
 ADAPTING = "+adaptation"
 # Rows after the first from which powers of time, and adaptation under pressure, are told from anything else.
@@ -24,6 +23,10 @@ _SIZES = float(np.log(1e-5)), float(np.log(1e4))
 _EXPONENTS = (-3.0, 3.0)
 # Beyond 0.9 there are no opinions but the last answers.
 _RATES = RATE.low, float(special.logit(0.9))
+# The scales of parameters, other than those of sizes.
+_SCALES = {"exponent": EXPONENT, "adaptation": RATE}
+# Step of derivatives of parameters by their coordinates.
+_STEP = 1e-3
 # How near to the end of its range a coordinate is at this end.
 _EDGE = 0.01
 # Coordinates from which a search begins.
@@ -39,22 +42,6 @@ COURSES: dict[str, tuple[tuple[str, ...], float | None]] = {
 }
 
 Bounds: TypeAlias = tuple[tuple[float, float], ...]
-
-
-@final
-@read_only
-@dataclass(frozen=True, eq=False)
-class ParameterTable:
-    """Parameters of one rival: estimates, standard errors, and ends of intervals, all of shape (k,)."""
-
-    names: tuple[str, ...]
-    value: Array
-    std: Array
-    low: Array
-    high: Array
-
-
-NO_PARAMETERS = ParameterTable((), *(np.zeros(0) for _ in range(4)))
 
 
 @final
@@ -151,18 +138,24 @@ class Course:
             return np.array([_SIZES[0], 0.0][: self._pressures] + rate)
         return np.array([*size, COURSES[part.name][1], *rate]) if self.name == "power" else None
 
-    def shown(self, z: Array, ends: Array, side: int) -> Array:
-        """Return ends of intervals as parameters; an end of the search range is one of the legal range."""
-        shown = np.empty(len(self.names))
-        for k, (name, end, searched) in enumerate(zip(self.names, ends, self.bounds, strict=True)):
-            moved = z.copy()
-            moved[k] = end
-            shown[k] = self.values(moved)[k]
-            if side == 0 and end <= searched[0]:
-                shown[k] = -np.inf if name == "exponent" else 0.0
-            if side == 1 and end >= searched[1]:
-                shown[k] = 1.0 if name == "adaptation" else np.inf
-        return shown
+    def parameters(self, z: Array, std: Array, ends: Array) -> dict[str, UnknownParameter]:
+        """Return the parameters at coordinates with these standard errors (k,) and ends of intervals (k, 2)."""
+        made = {}
+        for k, (name, searched) in enumerate(zip(self.names, self.bounds, strict=True)):
+            scale = _SCALES.get(name, POSITIVE)
+            value, low, high, above, below = (
+                self._moved(z, k, to) for to in (z[k], *ends[k], z[k] + _STEP, z[k] - _STEP)
+            )
+            # An end of the search range stands for one of the legal range.
+            low = np.where(ends[k, 0] > searched[0], low, scale.limits[0])
+            high = np.where(ends[k, 1] < searched[1], high, scale.limits[1])
+            error = np.abs(above - below) / (2 * _STEP) * std[k]
+            made[name] = UnknownParameter(value, error, low, high, scale.bounds(low, high) & np.isfinite(error))
+        return made
+
+    def _moved(self, z: Array, k: int, to: float) -> Array:
+        """Return a parameter where its coordinate is another, (1,)."""
+        return self.values(np.array([*z[:k], to, *z[k + 1 :]]))[k : k + 1]
 
 
 def course_of(panel: Panel, name: str) -> Course:

@@ -14,7 +14,7 @@ and averages have no x of their own: it is the last y.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -25,7 +25,7 @@ from scipy import special
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._answers import Answers
-from peerpressure.fitting._courses import NO_PARAMETERS, Course, ParameterTable
+from peerpressure.fitting._courses import Course
 from peerpressure.fitting._integrated import (
     DRAWS,
     Criterion,
@@ -39,7 +39,7 @@ from peerpressure.fitting._integrated import (
 )
 from peerpressure.fitting._latent_path import first_opinions, last_opinions, predicted
 from peerpressure.fitting._maximum import FINE, LOOSE, Heights, Maximum, curvature, highest
-from peerpressure.fitting._parameters import Shared
+from peerpressure.fitting._parameters import NO_PARAMETERS, Shared, UnknownParameter
 from peerpressure.fitting._record import Dynamics, Panel, own_series, unit_columns
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
@@ -156,14 +156,11 @@ class FamilyFit:
         return np.asarray(np.clip(np.array(sides), low, high).T)
 
     @cached_property
-    def parameters(self) -> ParameterTable:
+    def parameters(self) -> Mapping[str, UnknownParameter]:
         """The parameters with their intervals, on the scale of the model."""
         if not self.course.names:
             return NO_PARAMETERS
-        z, course = self.z[: self.std.size], self.course
-        low, high = (course.shown(z, self.ends[:, side], side) for side in (0, 1))
-        slopes = np.diagonal(slopes_of(course.values, z))
-        return ParameterTable(course.names, course.values(z), np.abs(slopes) * self.std, low, high)
+        return self.course.parameters(self.z, self.std, self.ends)
 
     @property
     def measurement_noise(self) -> tuple[float, float, float] | None:

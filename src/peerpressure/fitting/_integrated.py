@@ -47,8 +47,9 @@ from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
+from peerpressure.recovery.data import run_of_states
 from peerpressure.schedules import Table
-from peerpressure.simulation.trajectory import State, Trajectory
+from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.progress import check_cancelled
 from peerpressure.support.resources import few_threads
 
@@ -176,19 +177,7 @@ def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Mod
 
 def conditional_run(panel: Panel, model: Model) -> Trajectory:
     """Return the rows after the first as a run of ``conditional_model``."""
-    states = panel.rows[None, 1:]
-    return Trajectory(
-        model=model,
-        seed=-1,
-        replicates=np.zeros(1, dtype=np.int64),
-        times=np.arange(1, panel.length + 1),
-        agents=np.arange(panel.n),
-        states=states,
-        minimum=None,
-        maximum=None,
-        mean=None,
-        final=State(panel.length, states[:, -1]),
-    )
+    return run_of_states(model, np.arange(1, panel.length + 1), panel.rows[None, 1:])
 
 
 def _filtered(panel: Panel, dynamics: Dynamics) -> RecordSums:

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from peerpressure.fitting._courses import NO_PARAMETERS
 from peerpressure.fitting._integrated import DRAWS, height_at_best, noise_factors
+from peerpressure.fitting._parameters import NO_PARAMETERS
 from peerpressure.fitting._record import Panel
 from peerpressure.model.step import Array
 from peerpressure.support.progress import check_cancelled

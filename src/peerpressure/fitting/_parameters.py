@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -68,10 +69,14 @@ class Coordinate(NamedTuple):
         # The derivative of the parameter by its coordinate carries the standard error over.
         slope = (self.back(z + 1e-6) - self.back(z - 1e-6)) / 2e-6
         low, high = (np.where(np.isinf(end), to, self.back(end)) for end, to in zip(ends.T, self.limits, strict=True))
-        # A lower end of 0 bounds a parameter that may be absent; the other ends of legal ranges bound nothing.
-        bounded = ((low > self.limits[0]) | (low == 0)) & (high < self.limits[1])
         std = np.where(sure, np.abs(slope) * np.sqrt(variance), np.inf)
-        return UnknownParameter(self.back(z) * factor, std * factor, low * factor, high * factor, bounded & sure)
+        bounded = self.bounds(low, high) & sure
+        return UnknownParameter(self.back(z) * factor, std * factor, low * factor, high * factor, bounded)
+
+    def bounds(self, low: Array, high: Array) -> NDArray[np.bool_]:
+        """Return where intervals of the parameter are bounded."""
+        # A lower end of 0 bounds a parameter that may be absent; the other ends of legal ranges bound nothing.
+        return np.asarray(((low > self.limits[0]) | (low == 0)) & (high < self.limits[1]))
 
 
 class Shared(NamedTuple):
@@ -157,7 +162,9 @@ def _unused(shared: Shared, of: Unknowns, value: Array) -> Shared:
     return shared
 
 
-_POSITIVE = Coordinate(np.log, np.exp, np.log(1e-6), np.log(1e6), (0.0, np.inf))
+# Beyond ±4, ρ_t vanishes or dominates after a few steps, and data cannot resolve the exponent.
+EXPONENT = Coordinate(np.positive, np.positive, -4.0, 4.0, (-np.inf, np.inf))
+POSITIVE = Coordinate(np.log, np.exp, np.log(1e-6), np.log(1e6), (0.0, np.inf))
 _SCALE = Coordinate(np.log, np.exp, -80.0, 80.0, (0.0, np.inf))
 # Beyond 0.999, and below 1e-6, nothing changes any more.
 RATE = Coordinate(special.logit, special.expit, -14.0, 7.0, (0.0, 1.0))
@@ -170,7 +177,7 @@ PARAMETERS: Mapping[str, Unknown] = {
     "constant": Unknown(
         "peer pressure that is the same at all steps",
         lambda model, value, piece: replace(model, pressure=Constant(float(value))),
-        _POSITIVE,
+        POSITIVE,
         lambda shared, of, value: shared._replace(rho=np.full(of.t.shape, value[0])),
         _DECADES,
         is_pressure=True,
@@ -178,7 +185,7 @@ PARAMETERS: Mapping[str, Unknown] = {
     "slope": Unknown(
         "slope of Linear peer pressure",
         _with_pressure("slope"),
-        _POSITIVE,
+        POSITIVE,
         _enter_slope,
         _DECADES,
         is_pressure=True,
@@ -188,8 +195,7 @@ PARAMETERS: Mapping[str, Unknown] = {
     "exponent": Unknown(
         "exponent of Power peer pressure",
         _with_pressure("exponent"),
-        # Beyond ±4, ρ_t vanishes or dominates after a few steps, and data cannot resolve the exponent.
-        Coordinate(np.positive, np.positive, -4.0, 4.0, (-np.inf, np.inf)),
+        EXPONENT,
         _enter_exponent,
         np.linspace(-4, 4, 33),
         is_pressure=True,
@@ -198,7 +204,7 @@ PARAMETERS: Mapping[str, Unknown] = {
     "pressure": Unknown(
         "peer pressure of any course, constant on pieces of time",
         lambda model, value, piece: replace(model, pressure=Table(np.asarray(value)[piece])),
-        _POSITIVE,
+        POSITIVE,
         lambda shared, of, value: shared._replace(rho=value[of.piece_of_rows][:, None]),
         is_pressure=True,
         limits=("no peer pressure on a piece of time",),
@@ -238,6 +244,7 @@ PARAMETERS: Mapping[str, Unknown] = {
     "agent_std": Unknown("standard deviation of every agent's noise", _with_std),
     "stubbornness": Unknown("stubbornness of every agent", _with_stubbornness),
 }
+NO_PARAMETERS: Mapping[str, UnknownParameter] = MappingProxyType({})
 # What can be named as unknown, and what all agents share, by name.
 UNKNOWNS = tuple(name for name, row in PARAMETERS.items() if row.words)
 COORDINATES = {name: row.scale for name, row in PARAMETERS.items() if row.scale is not None}

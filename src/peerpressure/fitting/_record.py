@@ -164,23 +164,35 @@ class Panel:
         return sparse.csr_array((weights, A.indices, A.indptr), shape=A.shape)
 
     @cached_property
+    def degrees(self) -> Array:
+        """The degrees of the agents at each row after the first, (T, n)."""
+        return np.array([self.model.degrees_at(int(step)) for step in self.steps[1:]], dtype=np.float64)
+
+    @cached_property
     def slope(self) -> Array:
-        """The degrees of the agents over their stubbornness at each row after the first, (T, n)."""
-        degrees = np.array([self.model.degrees_at(int(step)) for step in self.steps[1:]])
-        return np.asarray(degrees / self.stubbornness)
+        """The degrees over the stubbornness, (T, n)."""
+        return np.asarray(self.degrees / self.stubbornness)
 
     @cached_property
     def coupling(self) -> Array:
         """The differences d y_t − A_t y_{t−1} over the stubbornness, (T, n), NaN where an answer is missing."""
-        around = np.array([self.adjacency(row) @ self.rows[row - 1] for row in range(1, self.length + 1)])
-        return np.asarray(self.slope * self.rows[1:] - around / self.stubbornness)
+        return np.asarray(self.slope * self.rows[1:] - self._around(self.rows) / self.stubbornness)
+
+    def _around(self, rows: Array) -> Array:
+        """Return the sums of the neighbours' opinions before each row after the first, (T, n)."""
+        return np.array([self.adjacency(row) @ rows[row - 1] for row in range(1, self.length + 1)])
+
+    @cached_property
+    def neighbours_last(self) -> Array:
+        """The means of the neighbours' last answers before each scored row, (T, n); NaN without neighbours."""
+        around, degrees = self._around(self.filled), self.degrees
+        return np.asarray(np.divide(around, degrees, out=np.full_like(around, np.nan), where=degrees > 0))
 
     @cached_property
     def neighbours_first(self) -> Array:
         """The mean of the neighbours' first answers, (n,); the mean of all for an agent without neighbours."""
-        A, degrees = self.adjacency(1), self.slope[0] * self.stubbornness
-        mean = np.divide(A @ self.first, degrees, out=np.full(self.n, self.first.mean()), where=degrees > 0)
-        return np.asarray(mean)
+        mean = self.neighbours_last[0]
+        return np.where(np.isnan(mean), self.first.mean(), mean)
 
     @cached_property
     def regressors(self) -> Array:

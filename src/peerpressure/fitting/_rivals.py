@@ -18,11 +18,12 @@ from scipy import optimize
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
-from peerpressure.fitting._courses import NO_PARAMETERS, TELLING_ROWS, Course, ParameterTable, course_names, course_of
+from peerpressure.fitting._courses import TELLING_ROWS, Course, course_names, course_of
 from peerpressure.fitting._family import ExactRecord, FamilyFit, MeasuredRecord, measured_likelihood
 from peerpressure.fitting._integrated import DRAWS, Criterion, height_at_best, noise_factors, sums_of
 from peerpressure.fitting._maximum import Maximum
 from peerpressure.fitting._own_rivals import OWN_LAWS, fit_own, own_names
+from peerpressure.fitting._parameters import NO_PARAMETERS, UnknownParameter
 from peerpressure.fitting._record import Dynamics, Errors, Panel
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
@@ -68,7 +69,7 @@ class Rival(Protocol):
         """What people do by a law of its own, as a sentence; empty for pressure and averages."""
 
     @property
-    def parameters(self) -> ParameterTable:
+    def parameters(self) -> Mapping[str, UnknownParameter]:
         """Parameters of pressure and adaptation, where it has any."""
 
     @property
@@ -163,8 +164,7 @@ class AverageFit:
 
     def predictions(self, panel: Panel) -> Array:
         """Return the average that each agent moves to, (T, n)."""
-        before = panel.filled[:-1]
-        return np.asarray(before + self.weight * _pull(panel, panel.filled))
+        return np.asarray(panel.filled[:-1] + self.weight * _pull(panel))
 
     def draws(self) -> tuple[Array, Array]:
         """Return draws of pressure (first, mean, last), rate, noise and errors, (m, 5 or 6), and their shares.
@@ -217,16 +217,12 @@ class AverageFit:
 
 
 def _degree_stubbornness(panel: Panel) -> Array:
-    degrees = panel.slope[0] * panel.stubbornness
-    return np.where(degrees > 0, degrees, 1.0)
+    return np.where(panel.degrees[0] > 0, panel.degrees[0], 1.0)
 
 
-def _pull(panel: Panel, rows: Array) -> Array:
+def _pull(panel: Panel) -> Array:
     """Return the mean of the neighbours minus the own answer before each row, (T, n); 0 without neighbours."""
-    degrees = panel.slope * panel.stubbornness
-    around = np.array([panel.adjacency(row) @ rows[row - 1] for row in range(1, panel.length + 1)])
-    pull = np.divide(around - degrees * rows[:-1], degrees, out=np.zeros_like(around), where=degrees > 0)
-    return np.asarray(pull)
+    return np.nan_to_num(panel.neighbours_last - panel.filled[:-1])
 
 
 def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
@@ -234,7 +230,7 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
     if panel.errors is not None:
         return _measured_average(panel, panel.errors, alone=alone)
     if panel.is_complete:
-        changes, pull = np.diff(panel.rows, axis=0), _pull(panel, panel.rows)
+        changes, pull = np.diff(panel.rows, axis=0), _pull(panel)
         size = float((pull**2).sum())
         best = 0.0 if alone or not size else float(np.clip((pull * changes).sum() / size, 0.0, _MOST))
         variance = float(np.square(changes - best * pull).mean())

@@ -325,13 +325,17 @@ def _from_array(values: NDArray[Any], system: System) -> Trajectory:
     states = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
     states = states[None] if states.ndim == 2 else states
     first = 0 if all(_is_start(each[0], model) for each in states) else 1
-    steps = np.arange(first, first + states.shape[1])
+    return run_of_states(system, np.arange(first, first + states.shape[1]), states)
+
+
+def run_of_states(system: System, steps: NDArray[Any], states: NDArray[Any]) -> Trajectory:
+    """Return public opinions of all agents at some steps, (replicates, T, n), as a run of unknown origin."""
     return Trajectory(
-        model=model,
+        model=system.model,
         seed=-1,
         replicates=np.arange(states.shape[0]),
         times=steps * system.step,
-        agents=np.arange(model.n),
+        agents=np.arange(system.n),
         states=states,
         minimum=None,
         maximum=None,
