@@ -81,16 +81,22 @@ def score_tests(system: System, data: Outputs) -> ScoreTests:
     whole = bool((steps.present.any(axis=1) == steps.present.all(axis=1)).all())
     if model.noise.autocorrelation and not (data.complete and whole):
         return ScoreTests(labels, reason="AR(1) noise needs complete answers")
-    design = _design(model, data, steps)
+    before = lagged_outputs(model, data, steps.times)
+    design = _design(model, data, steps, before)
     kinds = list(_kinds(model, design))
     laws = dict(zip((kind.name for kind in kinds), _redrawn(model.noise, design, kinds).T, strict=True))
     scores = list(_ranked(design, kinds, laws))
-    missed = _explained(model, data, steps, scores, laws)
+    missed = _explained(model, data, steps, before, scores, laws)
     return ScoreTests(labels, tuple(scores), missed, model.network.directed)
 
 
 def _explained(
-    model: Model, data: Outputs, steps: ObservedSteps, scores: Sequence[Score], laws: Mapping[Kind, Array]
+    model: Model,
+    data: Outputs,
+    steps: ObservedSteps,
+    before: Array,
+    scores: Sequence[Score],
+    laws: Mapping[Kind, Array],
 ) -> tuple[Score, ...]:
     """Return the changes that explain the answers, each found without the agents of those before."""
     out: list[Score] = []
@@ -102,7 +108,7 @@ def _explained(
         steps.present[:, list(best.agents[:1] if model.network.directed else best.agents)] = False
         if not steps.present.any():
             break
-        design = _design(model, data, steps)
+        design = _design(model, data, steps, before)
         scores = list(_ranked(design, list(_kinds(model, design)), laws))
     return tuple(sorted(out, key=lambda score: (list(laws).index(score.kind), -score.gain)))
 
@@ -226,8 +232,8 @@ class _Sums(NamedTuple):
     across: Array
 
 
-def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
-    """Return residuals and directions of all replicates."""
+def _design(model: Model, data: Outputs, steps: ObservedSteps, before: Array) -> _Design:
+    """Return residuals and directions of all replicates, with what was observed ``before`` each step."""
     noise, phi, count = model.noise, model.noise.autocorrelation, len(data.known)
     follows = np.zeros((steps.times.size, 1), dtype=bool)
     if phi:
@@ -260,7 +266,6 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
     push = np.asarray(model.pressure(steps.times.astype(np.float64)), dtype=np.float64)[:, None] / model.s
     m = 1 + push * steps.degrees
     predicted = steps.public - residual * sigma * fresh / m
-    before = lagged_outputs(model, data, steps.times)
     # For steps that nobody uses it makes no difference.
     seen = np.isfinite(before) | ~np.asarray(used.any(axis=1))[:, None]
     # Late opinions differ by far less than they are large; their mean cancels in every difference.
