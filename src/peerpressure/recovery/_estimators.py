@@ -21,11 +21,12 @@ from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.recovery import limits
 from peerpressure.recovery._information_state import estimate_of
-from peerpressure.recovery._kalman import gathered, kalman, last_step
+from peerpressure.recovery._kalman import gathered, last_step
 from peerpressure.recovery._laws import likelihood
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of, mean_square
+from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
 from peerpressure.recovery.digits import grid_note, spacing_of, undeclared_rounding
 from peerpressure.recovery.estimate import (
     Covariance,
@@ -37,7 +38,7 @@ from peerpressure.recovery.estimate import (
     with_copies,
     with_error_of_copies,
 )
-from peerpressure.recovery.innovations import check_complete, innovations, invert, open_steps
+from peerpressure.recovery.innovations import check_complete, innovations, invert, open_steps, refuse_impossible
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, SHARE_TOLERANCE
 from peerpressure.recovery.observation import Observation, Outputs, observed
@@ -196,8 +197,7 @@ def _recover(system: System, data: Outputs, method: str, prior: Prior | None, ta
             check_complete(data)
         estimate = _settled(estimator, system, data, prior) if row.linear else estimator(system, data, prior)
         if not row.refuses and data.complete and not system.is_continuous and is_invertible(system.model):
-            # Inverting the update raises an error where the noise cannot have made the answers.
-            invert(system.model, data)
+            refuse_impossible(system.model, data)
         note = "; ".join(filter(None, (why, estimate.note, *_remarks(system, data))))
         estimate = replace(estimate, note=note)
     else:
@@ -339,8 +339,22 @@ def _by_innovations(system: System, data: Outputs, prior: Prior | None = None) -
     if system.is_continuous:
         return estimate_of(system.model, data, "innovations", gathered(system, data, prior))
     if not is_invertible(system.model):
-        return replace(kalman(system, data, prior), method="innovations")
+        return replace(_by_filter(system, data, prior), method="innovations")
     return innovations(system.model, data, prior)
+
+
+def _by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+    """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any answers.
+
+    It is found by a filter on the state, O(steps · agents³), or by eliminating unobserved states, O(steps · front³) for
+    a front of unobserved agents and their neighbours, whichever takes less work; beyond 300 agents always by the
+    latter. Measured on one core for 100 steps of a Barabási–Albert graph: 300 agents, half of them observed, 1 s;
+    1,000, half observed, 6 s; 2,000, half observed, 33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s;
+    twice as much if opinions adapt. A front of more than 6,000 raises `TooLargeError`.
+    """
+    if not system.is_continuous and (system.n > limits.FILTER_LIMIT or is_quicker(system.model, data)):
+        return sparse_estimate(system.model, data, prior)
+    return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
 
 
 def _by_likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
@@ -428,7 +442,7 @@ METHODS: Mapping[str, Estimator] = {
         complete=True,
     ),
     "kalman": Estimator(
-        kalman,
+        _by_filter,
         "Kalman filter",
         "The best linear estimate where some agents or some steps are not observed.",
         continuous=True,

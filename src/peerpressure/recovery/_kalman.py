@@ -26,17 +26,14 @@ from numpy.typing import NDArray
 
 from peerpressure.model.statespace import System, Transition, initial_state, transitions
 from peerpressure.model.step import Array
-from peerpressure.recovery import limits
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
     InformationState,
-    estimate_of,
     frozen_draw_count,
     prior_information,
 )
 from peerpressure.recovery._prior import Prior
-from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
-from peerpressure.recovery.estimate import Estimate, with_copies, without_copies
+from peerpressure.recovery.estimate import with_copies, without_copies
 from peerpressure.recovery.least_squares import separate_noise
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
 from peerpressure.recovery.observation import Outputs, observed
@@ -333,20 +330,6 @@ class StatePath:
 
     def __repr__(self) -> str:
         return f"StatePath(times {self.times[0]:g}–{self.times[-1]:g}, hidden {self.hidden!r}, public {self.public!r})"
-
-
-def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
-    """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any answers.
-
-    It is found by a filter on the state, O(steps · agents³), or by eliminating unobserved states, O(steps · front³) for
-    a front of unobserved agents and their neighbours, whichever takes less work; beyond 300 agents always by the
-    latter. Measured on one core for 100 steps of a Barabási–Albert graph: 300 agents, half of them observed, 1 s;
-    1,000, half observed, 6 s; 2,000, half observed, 33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s;
-    twice as much if opinions adapt. A front of more than 6,000 raises `TooLargeError`.
-    """
-    if not system.is_continuous and (system.n > limits.FILTER_LIMIT or is_quicker(system.model, data)):
-        return sparse_estimate(system.model, data, prior)
-    return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
 
 
 def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:

@@ -125,6 +125,12 @@ def invert(model: Model, data: Outputs) -> Inverted:
     return Inverted(weights, mean, first, following)
 
 
+def refuse_impossible(model: Model, data: Outputs) -> None:
+    """Raise an error for complete answers that the noise cannot produce."""
+    if model.keeps or Bounds(model, data).has_ends:
+        invert(model, data)
+
+
 def _quotient(values: Array, gain: Array) -> Array:
     """Return values (n, replicates) over the gain, 0 where that is 0."""
     each = gain[:, None]
@@ -235,13 +241,16 @@ class Bounds:
         self._low: Array | None = None
         self._high: Array | None = None
 
+    @property
+    def has_ends(self) -> bool:
+        """Whether there is anything that the noise cannot produce."""
+        return not np.isinf(self._support).all()
+
     def update(self, step: int, series: Array, error: float, share: Array) -> None:
         """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); raise an error if no x₀ is left."""
-        lower, upper = self._support
-        # Noise of unbounded support can produce any answers.
-        if np.isinf(lower) and np.isinf(upper):
+        if not self.has_ends:
             return
-        noise = self._model.noise
+        noise, (lower, upper) = self._model.noise, self._support
         size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             # np.where avoids 0 · ∞ = NaN for agents without noise under a law with one infinite end.
