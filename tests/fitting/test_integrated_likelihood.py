@@ -184,5 +184,5 @@ def test_answers_without_noise_are_an_error() -> None:
     network = graph(6)
     rows = record(network, 6, 1, lambda t: 0.5, std=0.0, hidden=np.linspace(0, 1, 6))
     data = _panel(rows, network)
-    with pytest.raises(InvalidInputError, match="answers must have noise"):
+    with pytest.raises(InvalidInputError, match="answers that have noise"):
         sums_of(data, _constant(data, 0.5, 0.0))

@@ -182,7 +182,7 @@ def test_a_replicate_that_cannot_be_fitted_does_not_lose_the_others() -> None:
 def test_if_no_replicate_can_be_fitted_the_reason_is_raised() -> None:
     model = six()
     still = pp.simulate(replace(model, noise=pp.NoNoise()), 20)
-    with pytest.raises(pp.errors.InvalidInputError, match="needs answers with noise"):
+    with pytest.raises(pp.errors.InvalidInputError, match="answers that have noise"):
         fit(outputs_of(still, model), model, ("std",))
 
 

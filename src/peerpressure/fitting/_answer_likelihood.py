@@ -32,7 +32,7 @@ _FIRST, _ROUGH, _FINE = 0.3, 1e-4, 1e-6
 # Standard deviation of a weak prior of coordinates in directions without curvature.
 _WEAK = 3.0
 # Most by which the logarithm of the likelihood may exceed that of a normal law at a point beside the maximum.
-_RATIO = 1.0
+MOST_RATIO = 1.0
 
 # Means (B, S) and covariances (B, S, S) of the state before the first step, at points (B, d).
 StartLaw: TypeAlias = Callable[[Array], tuple[Array, Array]]
@@ -230,7 +230,7 @@ class AnswerLikelihood:
         heights, means, covariances = (of[: len(points)] for of in (heights, means, covariances))
         # These points have the moments of a normal law of z; the ratio of densities corrects for the likelihood.
         away = np.where(np.arange(2 * size + 1) > 0, 0.5 * (size + 1), 0.0)
-        weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, _RATIO))
+        weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, MOST_RATIO))
         weights /= weights.sum()
         mean = weights @ means
         off = means - mean

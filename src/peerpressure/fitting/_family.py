@@ -23,11 +23,12 @@ import numpy as np
 from scipy import special
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.fitting._answer_likelihood import AnswerLikelihood
+from peerpressure.fitting._answer_likelihood import MOST_RATIO, AnswerLikelihood
 from peerpressure.fitting._answers import Answers
 from peerpressure.fitting._courses import Course
 from peerpressure.fitting._integrated import (
     DRAWS,
+    MANY_AGENTS,
     Criterion,
     RecordSums,
     conditional_model,
@@ -48,17 +49,15 @@ from peerpressure.noise import Gaussian
 from peerpressure.recovery.limits import ANSWER_LIMIT
 from peerpressure.support.resources import few_threads
 
-# Up to so many scored rows of this many agents, the law of hidden opinions given the first row still shows in estimates
+# Up to so many scored rows of many agents, the law of hidden opinions given the first row still shows in estimates
 # of parameters, which are then made without it.
-SHORT, MANY_AGENTS = 50, 30
+_SHORT = 50
 # Points from which a search begins.
 _SEARCHES = 2
 # Starts of a course that are tried at most where answers have errors.
 _TRIED = 12
 # Step of second differences in coordinates of exact answers.
 _STEP = 0.02
-# Most by which the logarithm of the likelihood may exceed that of a normal law at a draw.
-_RATIO = 1.0
 # A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
 _PROFILED = 3
 _DROP = 0.5 * float(special.chdtri(1, 0.05))
@@ -331,7 +330,7 @@ class ExactRecord:
 
     def reported(self, top: Maximum) -> Maximum:
         """Return the estimates of a short record by the within likelihood where that bounds them, else the others."""
-        short = self.panel.length <= SHORT and self.panel.n >= MANY_AGENTS
+        short = self.panel.length <= _SHORT and self.panel.n >= MANY_AGENTS
         if self.criterion.is_within or not short or not 0 < top.point.size <= _PROFILED:
             return top
         within = replace(top, problem=Heights(self._within), height=self._within(top.point))
@@ -424,7 +423,7 @@ class ExactRecord:
         heights = np.array([fit.reported.problem.at(point, None)[0] for point in inside])
         heights += 0.5 * np.square(scores).sum(axis=1)
         # A curvature that is too sharp would let a few far draws decide.
-        shares = np.exp(np.minimum(heights - heights[0], _RATIO))
+        shares = np.exp(np.minimum(heights - heights[0], MOST_RATIO))
         return inside, np.asarray(shares / shares.sum())
 
     def predictions(self, z: Array, panel: Panel) -> Array:

@@ -64,7 +64,7 @@ _ROUGH_NODES, _ROUGH_PROBES = 4, 16
 _RESPONSES = 400_000
 _FEWEST_PROBES = 4
 # Records of so many agents, and of no more rows after the first, are explained by deviations within agents.
-MANY_AGENTS, FEW_ROWS = 30, 12
+MANY_AGENTS, _WITHIN_ROWS = 30, 12
 # The range of log λ that is searched, the points of a grid of it, and how often a finer grid follows.
 _LOG_SPREAD, _SPREADS, _REFINEMENTS = 14.0, 29, 3
 # Draws of the parameters of one model, from which averages over models are made.
@@ -131,15 +131,16 @@ def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
     information = np.square(share).sum(axis=0)
     opinions = (share * u).sum(axis=0) / information
     rss = float(np.square(u - share * opinions).sum())
-    _refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
+    refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
     log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
     return RecordSums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
 
 
-def _refuse_noiseless(rss: float, size: float) -> None:
-    if rss <= _NOISELESS**2 * size:
-        rule = "answers must have noise"
-        remedy = "hidden opinions follow exactly: use recover with the method 'innovations'"
+def refuse_noiseless(rss: float | Array, size: float | Array) -> None:
+    """Raise an error where a sum of squared residuals is a rounding error beside that of the answers."""
+    if np.any(rss <= _NOISELESS**2 * size):
+        rule = "the size of noise is estimated from answers that have noise"
+        remedy = "hidden opinions follow exactly: use recover with the method 'innovations', or check the answers"
         raise InvalidInputError(message(rule, got="answers that a model explains without any", remedy=remedy))
 
 
@@ -192,7 +193,7 @@ def _filtered(panel: Panel, dynamics: Dynamics) -> RecordSums:
     known = eigenvalues > 1e-9 * eigenvalues[-1]
     opinions = V[:, known] @ ((V[:, known].T @ weighted) / eigenvalues[known])
     rss = max(squares - float(weighted @ opinions), 0.0)
-    _refuse_noiseless(rss, squares)
+    refuse_noiseless(rss, squares)
     rank, log_det = int(known.sum()), float(np.log(eigenvalues[known]).sum())
     return RecordSums(opinions, information, rss, log_scale, panel.count, rank, log_det)
 
@@ -532,7 +533,7 @@ class Criterion:
     @property
     def is_within(self) -> bool:
         """Whether differences come from deviations within agents."""
-        return self.panel.length <= FEW_ROWS and self.panel.n >= MANY_AGENTS
+        return self.panel.length <= _WITHIN_ROWS and self.panel.n >= MANY_AGENTS
 
     @cached_property
     def baseline(self) -> float:

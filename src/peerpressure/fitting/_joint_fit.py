@@ -30,8 +30,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._integrated import OpinionLaw
+from peerpressure.fitting._integrated import OpinionLaw, refuse_noiseless
 from peerpressure.fitting._parameters import Shared, Unknowns
 from peerpressure.fitting._record import adopted_part, unit_columns
 from peerpressure.model.step import Array
@@ -41,8 +40,6 @@ from peerpressure.support.progress import check_cancelled
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100
-# Residuals below this part of the answers are rounding errors.
-_NOISELESS = 1e-12
 
 
 @final
@@ -252,7 +249,7 @@ class ProfileLikelihood:
         count, Z = int(self.design.used.sum()), unit_columns(self.sample.regressors[free])
         law = OpinionLaw(of.information[free], opinions[free], Z, float(squares.sum()), count)
         if shared.log_std is None:
-            _refuse_noiseless(squares.sum() <= _NOISELESS**2 * self._size.sum())
+            refuse_noiseless(squares.sum(), self._size.sum())
         place = np.array([law.best(shared.log_std)])
         log_std = shared.log_std if shared.log_std is not None else 0.5 * float(np.log(law.at(place)[0][0] / count))
         below = float(law.below(place, shared.log_std)[0])
@@ -266,10 +263,9 @@ class ProfileLikelihood:
             return np.full(n, shared.log_std)
         size = self._size
         if "agent_std" in self.unknown:
-            bad = (left > 0) & (squares <= _NOISELESS**2 * size)
-            _refuse_noiseless(bad.any())
+            refuse_noiseless(squares[left > 0], size[left > 0])
             return np.asarray(0.5 * np.log(np.where(left > 0, squares, 1.0) / np.maximum(left, 1.0)))
-        _refuse_noiseless(squares.sum() <= _NOISELESS**2 * size.sum())
+        refuse_noiseless(squares.sum(), size.sum())
         return np.full(n, 0.5 * np.log(squares.sum() / left.sum()))
 
     @cached_property
@@ -395,10 +391,3 @@ class ProfileLikelihood:
             return np.zeros_like(noise)
         ratio = self.design.scale[place] / self.design.scale[place - 1]
         return np.asarray(phi * ratio * noise * self.design.follows[place])
-
-
-def _refuse_noiseless(noiseless: object) -> None:
-    if noiseless:
-        rule = "an unknown standard deviation needs answers with noise"
-        remedy = "take the standard deviation as known, or check the answers"
-        raise InvalidInputError(message(rule, got="residuals of size 0", remedy=remedy))

@@ -192,7 +192,7 @@ class Panel:
     def neighbours_first(self) -> Array:
         """The mean of the neighbours' first answers, (n,); the mean of all for an agent without neighbours."""
         mean = self.neighbours_last[0]
-        return np.where(np.isnan(mean), self.first.mean(), mean)
+        return np.asarray(np.where(np.isnan(mean), self.first.mean(), mean))
 
     @cached_property
     def regressors(self) -> Array:
