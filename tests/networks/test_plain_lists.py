@@ -151,6 +151,11 @@ def test_errors_deep_in_a_long_list_name_the_line(tmp_path: Path) -> None:
         file.write_text("\n".join(["source,target", *many(20_000), line, *many(10)]), encoding="utf-8")
         with pytest.raises((NetworkError, FileFormatError), match="line 20002"):
             read_network(file)
+    # A field of the line above the list may occur far below, or nowhere.
+    for last in ("ann,7", "7,8"):
+        file.write_text("\n".join(["#vote,ann", *many(20_000), last]), encoding="utf-8")
+        with pytest.raises(FileFormatError, match="line 1 is a comment"):
+            read_network(file)
     # A late text turns all labels into texts.
     file.write_text("\n".join(["source,target", *many(20_000), "7,ann"]), encoding="utf-8")
     assert read_network(file).labels[:2] == ("0", "1")

@@ -287,6 +287,23 @@ def test_repeated_events_are_described(tmp_path: Path) -> None:
     assert read_events(file).weights.max() == 1
 
 
+def test_dates_without_signs_are_no_times_of_a_frame_either() -> None:
+    for times in (["20240131", "20240201"], [240131, 240201], ["0959", "1000"]):
+        frame = pd.DataFrame({"time": times, "source": ["a", "b"], "target": ["b", "c"]})
+        for build in (TemporalNetwork.from_events, TemporalNetwork.from_contacts):
+            with pytest.raises(NetworkError, match="dates without signs"):
+                build(frame)
+    frame["time"] = ["noon", "dusk"]
+    with pytest.raises(NetworkError, match="times must be whole numbers, got 'noon' in row 1"):
+        TemporalNetwork.from_events(frame)
+
+
+def test_counted_times_are_no_dates(tmp_path: Path) -> None:
+    for times in (("0001", "0002"), ("001", "200"), ("100120", "100140"), ("20", "40"), ("1950.25", "1950.5")):
+        file = write(tmp_path, ".csv", "time,source,target\n" + "".join(f"{time},a,b\n" for time in times))
+        assert read_contacts(file, 1000).n == 2
+
+
 def test_parquet_has_dates(tmp_path: Path) -> None:
     day = pd.to_datetime(["2024-01-31 12:00", "2024-01-31 13:00"])
     file = tmp_path / "contacts.parquet"
@@ -325,6 +342,13 @@ BAD_EVENTS: dict[str, tuple[str, str | bytes, str]] = {
 BAD_CONTACTS = {
     "endless": ("0,a,b\ninf,a,b\n", "line 2: a time stamp must be finite, got inf"),
     "dates without signs": ("20240131,a,b\n20240201,b,a\n", "times must not be dates without signs.*as 2024-01-31"),
+    "short dates without signs": ("240131,a,b\n240201,b,a\n", "dates without signs, got 240131"),
+    "days first": ("31012024,a,b\n01022024,b,a\n", "dates without signs"),
+    "months first": ("01312024,a,b\n02012024,b,a\n", "dates without signs, got '01312024'"),
+    "hours without signs": ("2024013112,a,b\n2024020112,b,a\n", "dates without signs, got 2024013112"),
+    "times of day without signs": ("095959,a,b\n100000,b,a\n", "dates without signs, got '095959'"),
+    "minutes without signs": ("0959,a,b\n1000,b,a\n", "dates without signs, got '0959'"),
+    "months as fractions": ("2024.01,a,b\n2024.02,b,a\n", "got 2024.01; number them 1, 2, 3"),
     "instants without signs": ("20240131120000,a,b\n20240201120000,b,a\n", "dates without signs, got 20240131120000"),
     "months without signs": ("202312,a,b\n202401,b,a\n", "dates without signs, got 202312; number them 1, 2, 3"),
     "seconds and milliseconds": (

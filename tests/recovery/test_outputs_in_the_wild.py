@@ -79,6 +79,19 @@ WAVES = {
     "days": ("person,2024-01-31,2024-02-29\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'2024-02-29' as steps 1 to 2"),
     "a question": ("pupil,trust_t0,trust_t6\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'trust_t0', 'trust_t6' as"),
     "a question behind": ("node,w1_trust,w2_trust\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'w1_trust', 'w2_trust'"),
+    "questions of years": (
+        "node,trust_2019,trust_2021\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n",
+        "'trust_2021' as steps 1 to",
+    ),
+    "reshape() of R": (
+        "node,trust.1,trust.2\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n",
+        "'trust.1', 'trust.2' as steps 1 to 2",
+    ),
+    "years of R": ("node,X2019,X2021\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n", "'X2019', 'X2021' as steps 1 to 2"),
+    "days of R": (
+        "node,X2024.01.31,X2024.02.29\n001,0.1,\n002,0.2,0.5\n003,0.3,0.6\n",
+        "'X2024.02.29' as steps 1 to 2",
+    ),
     "a wave without answers": ("node,w1,w2,w4\n001,0.1,,\n002,0.2,0.5,\n003,0.3,0.6,1\n", "'w4' as steps 1, 2, 4"),
 }
 
@@ -121,8 +134,10 @@ def test_waves_are_numbered_unless_steps_have_a_length(tmp_path: Path) -> None:
 
 def test_an_index_of_rows_is_nobody(tmp_path: Path) -> None:
     file = tmp_path / "observed.csv"
+    wide = ",time,001,002,003\n0,1,0.1,0.2,0.3\n1,2,,0.5,0.6\n"
     for text in (
-        ",time,001,002,003\n0,1,0.1,0.2,0.3\n1,2,,0.5,0.6\n",
+        wide,
+        *(name + wide for name in ("X", "rownames", "row", "index", "level_0")),
         "Unnamed: 0" + re.sub(r"\n(?=\d)", "\n7,", tidy(",time,agent,public")),
     ):
         file.write_text(text, encoding="utf-8")
@@ -158,6 +173,27 @@ def test_without_a_network_all_but_keys_and_an_index_are_agents(tmp_path: Path) 
         assert observations_of(pd.read_csv(file)).model.network.labels == ("ann", "bob")
 
 
+@pytest.mark.parametrize("name", ["X", "rownames", "row", "index", "level_0", "Row"])
+def test_a_column_that_numbers_rows_is_no_agent(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    file.write_text(f"{name},time,ann,bob\n1,1,1,3\n2,2,2,4\n", encoding="utf-8")
+    for data in (file, pd.read_csv(file)):
+        assert observations_of(data).model.network.labels == ("ann", "bob")
+    # But in a network that knows somebody of this name.
+    model = pp.Model(pp.networks.path(3).relabelled([name, "ann", "bob"]), hidden=[0.0, 1.0, 2.0])
+    assert np.asarray(observations_of(file, model).states).tolist() == [[[1, 1, 3], [2, 2, 4]]]
+    assert np.asarray(observations_of(pd.read_csv(file), model).states).tolist() == [[[1, 1, 3], [2, 2, 4]]]
+
+
+@pytest.mark.parametrize("name", ["n", "mean", "case"])
+def test_counts_and_means_are_no_agents(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "observed.csv"
+    file.write_text(f"time,{name},ann,bob\n1,1,1,3\n2,2,2,4\n3,3,2,5\n", encoding="utf-8")
+    for data in (file, pd.read_csv(file)):
+        with pytest.raises(pp.errors.InvalidInputError, match=f"whose answers a column has, got a column '{name}'"):
+            observations_of(data)
+
+
 @pytest.mark.parametrize("name", ["id", "person", ""])
 def test_a_column_that_may_name_agents_is_no_agent(name: str, tmp_path: Path) -> None:
     file = tmp_path / "observed.csv"
@@ -178,6 +214,9 @@ REFUSED = {
     "a stranger": ("name,w1,w2\n001,1,2\n009,1,2\n", ["'009' in row 3"]),
     "questions": ("name,q1,q2\n001,1,2\n", ["column 'time'", "wave1"]),
     "agents or waves": (",001,002\n001,1,2\n", ["columns are agents or waves", "'001', '002'", "a column 'time'"]),
+    "times of day without signs": ("time,001\n0959,1\n1000,2\n", ["dates without signs", "0959"]),
+    "short dates without signs": ("time,001\n240131,1\n240201,2\n", ["dates without signs", "240131"]),
+    "equal headings of R": ("name,trust,trust.1,trust.2\n001,1,2,3\n", ["column 'time'", "wave1"]),
     "months without signs": ("time,001\n202312,1\n202401,2\n", ["dates without signs", "202312"]),
     "whose": ("time,reading\n1,0.1\n", ["'reading'"]),
     "which": ("time,agent,before,after\n1,001,0.1,0.2\n", ["'before', 'after'", "public"]),

@@ -63,7 +63,7 @@ TEXTS_READ = {
     "decimal commas": ("1,5 2 3\n2 ,5 4\n", [["1,5", "2", "3"], ["2", ",5", "4"]]),
     "comments above, with half a quote": ('# 5" wide\n\n% b\na,b\n"#b",c\n', [["a", "b"], ["#b", "c"]]),
     "lines in quotes": ('a b\n"#c" "d\n# e"\n', [["a", "b"], ["#c", "d\n# e"]]),
-    "comments without a space": ("#made,today\n#a b\n#a,b,c\na,b\n", [["a", "b"]]),
+    "comments without a space": ("#a b\n#a,b,c\na,b\n", [["a", "b"]]),
     "a later field": ("a,b\nb,#c\n", [["a", "b"], ["b", "#c"]]),
 }
 TEXTS_REFUSED = {
@@ -80,6 +80,10 @@ def test_complete_rows_under_a_heading_are_data_whatever_they_begin_with() -> No
     assert [row.fields[0] for row in table.headed().rows] == ["#climate", "%vote", "tax"]
     with pytest.raises(pp.errors.FileFormatError, match="line 2 must not begin with '#'"):
         table.unheaded()
+    above = parse_table("#made,today\na,b\n")
+    assert not above.headed().rows
+    with pytest.raises(pp.errors.FileFormatError, match="line 1 is a comment, got '#made,today'"):
+        above.unheaded()
 
 
 @pytest.mark.parametrize("name", TEXTS_READ)

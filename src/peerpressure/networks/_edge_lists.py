@@ -15,8 +15,8 @@ from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, mes
 from peerpressure.networks.validation import Label, described_repeats
 from peerpressure.support.dates import is_date
 from peerpressure.support.tables import (
-    INDEX,
     ROLES as NAMES,
+    UNNAMED,
     Row,
     TextTable,
     cell_text,
@@ -38,10 +38,13 @@ REMEDY = "write source, target and, if any, weight, or a heading that names them
 ALONE = "give it a second agent; people without ties are named by a table of agents, a matrix or a graph"
 # Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
 KINDS = ("type", "directed", "isdirected", "direction")
+TRUTH = {"true": True, "t": True, "1": True, "yes": True, "y": True}
+TRUTH |= {"false": False, "f": False, "0": False, "no": False, "n": False}
 ONE_WAY = {
-    **dict.fromkeys(("directed", "true", "t", "1", "yes", "y", "oneway", "->"), True),
-    **dict.fromkeys(("undirected", "false", "f", "0", "no", "n", "both", "--", "<->"), False),
+    **dict.fromkeys(("directed", "oneway", "unidirectional", "asymmetric", "out", "outgoing", "->", "→", ">"), True),
+    **dict.fromkeys(("undirected", "both", "twoway", "bidirectional", "mutual", "symmetric", "--", "<->", "↔"), False),
 }
+BACKWARDS = ("<-", "←", "<", "in", "incoming", "backward", "reverse", "reversed")
 MUTUAL = ("mutual", "reciprocal", "reciprocated", "bidirectional", "undirected")  # where true says the opposite
 SIGNS = ("sign", "signs", "polarity", "valence")
 NUMBERED = re.compile(r"(?:node|id|name|person|agent)[12ab]")  # names of columns that agents often have as well
@@ -69,10 +72,9 @@ class EdgeList:
             before = before if directed else min(before, seen.get(pair[::-1], k))
             if self.weights[before] != self.weights[k]:
                 raise self._conflict(before, k)
-        column = _kind_column(self.table.heading or ())
-        if column is not None:
-            kinds = _one_way(self.table, column, self.table.column(column))
-            _check_directions(kinds, self.sources, self.targets, self.table, directed=directed)
+        for column in _kind_columns(self.table.heading or ()):
+            texts = self.table.column(column)
+            _check_directions(texts, column, self.sources, self.targets, self.table, directed=directed)
 
     def _conflict(self, first: int, second: int) -> NetworkError:
         rows, weights = self.table.rows, self.weights
@@ -165,10 +167,9 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
         raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
     sources, targets = (end.tolist() for end in ends)
     _check_frame_headings(frame, sources, table)
-    column = _kind_column(table.heading or ())
-    if column is not None:
-        kinds = _one_way(table, column, map(cell_text, frame.iloc[:, column]))
-        _check_directions(kinds, sources, targets, table, directed=directed)
+    for column in _kind_columns(table.heading or ()):
+        texts = list(map(cell_text, frame.iloc[:, column]))
+        _check_directions(texts, column, sources, targets, table, directed=directed)
     return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
 
 
@@ -220,7 +221,7 @@ def with_heading(table: TextTable) -> TextTable:
     # Only a comment with as many words as the table has columns can be its heading.
     if len(table.note) == table.width and _names_ends(table.note):
         _check_one_heading(table)
-        return replace(table.unheaded(), heading=table.note)
+        return table.under_note()
     return table.headed() if _is_heading(table) else table.unheaded()
 
 
@@ -324,7 +325,7 @@ def _doubtful_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
     return [
         names[k]
         for k in rest
-        if names[k].casefold() not in INDEX and plain_name(names[k]) not in known and table.has_quantities(k)
+        if names[k].casefold() not in UNNAMED and plain_name(names[k]) not in known and table.has_quantities(k)
     ]
 
 
@@ -396,36 +397,55 @@ def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bo
         raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
 
 
-def _kind_column(names: Sequence[str]) -> int | None:
-    return next((k for k, name in enumerate(names) if plain_name(name) in (*KINDS, *MUTUAL)), None)
-
-
-def _one_way(table: TextTable, column: int, texts: Iterable[str]) -> list[bool | None]:
-    """Return whether each edge is said to go one way; None if its text says neither."""
-    opposite = plain_name((table.heading or ())[column]) in MUTUAL
-    said = (ONE_WAY.get(text.casefold().removesuffix(".0")) for text in texts)
-    return [None if one is None else one != opposite for one in said]
+def _kind_columns(names: Sequence[str]) -> list[int]:
+    return [k for k, name in enumerate(names) if plain_name(name) in (*KINDS, *MUTUAL)]
 
 
 def _check_directions(
-    kinds: Sequence[bool | None],
+    texts: Sequence[str],
+    column: int,
     sources: Sequence[Label],
     targets: Sequence[Label],
     table: TextTable,
     *,
     directed: bool,
 ) -> None:
-    """Raise if an edge is said to go one way where edges go both ways, or the reverse, and has no reverse."""
+    """Raise if an edge is said to go one way where edges go both ways, or the reverse, and has no reverse.
+
+    A column called type may say other things; in all others each word must be known.
+    """
     # The reverse direction may come anywhere.
-    pairs = set(zip(sources, targets, strict=True))
-    for k, (one_way, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
-        if one_way is not None and one_way != directed and (b, a) not in pairs:
+    name, pairs = plain_name((table.heading or ())[column]), set(zip(sources, targets, strict=True))
+    said = {text: _one_way(text, name) for text in set(texts)}
+    for k, (text, a, b) in enumerate(zip(texts, sources, targets, strict=True)):
+        one_way = said[text]
+        if one_way is None:
+            if not text or (name == "type" and _direction_word(text) not in BACKWARDS):
+                continue
+            remedy = "write directed or undirected, and swap the ends of edges that go back"
+            rule = f"{_place(table, k)}: a direction must be from the source to the target, or both"
+            raise NetworkError(message(rule, got=repr(text), remedy=remedy))
+        if one_way != directed and (b, a) not in pairs:
             remedy = "read it as directed, or set the type to Undirected if both listen to each other"
             if directed:
                 remedy = "list it in both directions, or do not read it as directed"
-            place = f"{table.unit} {table.rows[k].line if table.unit == 'line' else k + 1}"
-            rule = f"{place}: edges must go both ways" + (" where they are undirected" if directed else "")
+            rule = f"{_place(table, k)}: edges must go both ways" + (" where they are undirected" if directed else "")
             raise NetworkError(message(rule, got=f"one from {a!r} to {b!r} only", remedy=remedy))
+
+
+def _one_way(text: str, name: str) -> bool | None:
+    """Return whether an edge is said to go one way, in a column of this name; None if the text says neither."""
+    word = _direction_word(text)
+    return TRUTH[word] != (name in MUTUAL) if word in TRUTH else ONE_WAY.get(word)
+
+
+def _direction_word(text: str) -> str:
+    """Return a text as it is looked up: without case and punctuation, unless it is nothing else."""
+    return plain_name(text.removesuffix(".0")) or text
+
+
+def _place(table: TextTable, k: int) -> str:
+    return f"line {table.rows[k].line}" if table.unit == "line" else f"{table.unit} {k + 1}"
 
 
 def _line_error(row: Row, rule: str, got: object, remedy: str) -> NetworkError:
@@ -537,7 +557,7 @@ def _with_event_heading(table: TextTable) -> TextTable:
     if not table.rows or table.heading is not None:
         return table
     if len(table.note) == table.width and {*EVENT_ROLES[:3]} <= places_in(table.note, EVENT_ROLES, letters=True).keys():
-        return replace(table.unheaded(), heading=table.note)
+        return table.under_note()
     # Every line of events has a time, so a line without numbers is a heading.
     names = table.rows[0].fields
     return table.unheaded() if any(is_number(name) or is_date(name) for name in names) else table.headed()

@@ -33,7 +33,7 @@ from peerpressure.networks.validation import (
     network_error,
     validate_labels,
 )
-from peerpressure.support.dates import DateError, as_seconds, check_no_dates
+from peerpressure.support.dates import DateError, as_seconds, check_no_clocks, check_no_dates
 
 Times = NDArray[np.int64]
 Positions = NDArray[np.integer[Any]]
@@ -143,7 +143,8 @@ def integer_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
     remedy = "for real time stamps use from_contacts(..., resolution=...)" if name == "times" else "count from 0"
     # Text and objects fail here; floats may still be whole numbers, as data frames with gaps have them.
     if column.dtype.kind not in "iuf":
-        raise network_error(f"{name} must be whole numbers", got=f"dtype {column.dtype}", remedy=remedy)
+        got = f"{column.ravel()[:1].tolist()[0]!r} in row 1" if column.size else f"dtype {column.dtype}"
+        raise network_error(f"{name} must be whole numbers", got=got, remedy=remedy)
     if column.dtype.kind != "i":
         # A comparison with nan is False, so missing values are bad as well.
         with np.errstate(invalid="ignore"):
@@ -538,11 +539,14 @@ def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Eve
     if not len(times):
         raise network_error("a temporal network must have events", got="none", remedy="give at least one")
     stamps = np.asarray(times)
-    if stamps.dtype.kind in "iuf":
-        try:
+    try:
+        if stamps.dtype.kind in "iuf":
             check_no_dates(stamps)
-        except InvalidInputError as error:
-            raise NetworkError(str(error)) from None
+        elif all(isinstance(stamp, str) and stamp.isdecimal() for stamp in times):
+            check_no_clocks(times)
+            check_no_dates(stamps.astype(np.float64))
+    except InvalidInputError as error:
+        raise NetworkError(str(error)) from None
     # Positions and labels are resolved, and errors raised, as for the edges of a static network.
     matrix, names = adjacency_from_edges((sources, targets), None, labels, n, directed=False)
     # The matrix lists both directions of every row; the first half is the direction that was given.

@@ -72,10 +72,11 @@ def _records(text: str) -> list[tuple[int, str]]:
     lines = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
     filled = [(number, line) for number, line in lines if line.strip()]
     records = list(dropwhile(lambda line: is_comment(line[1]), filled))
-    tight = [each for each in filled[: len(filled) - len(records)] if may_be_name(each[1]) and len(each[1].split()) > 1]
-    known = {word for _, line in records for word in line.split()} if tight else set[str]()
-    for number, line in tight:
-        if not known.isdisjoint(line.split()):
+    above = filled[: len(filled) - len(records)]
+    for number, line in above:
+        # NetworkX writes its command line and, below it, the time.
+        is_command = above[1:2] and number == above[0][0] and above[1][1].startswith("# GMT ")
+        if may_be_name(line) and len(line.split()) > 1 and not is_command:
             raise comment_above(number, line)
     return records
 

@@ -22,7 +22,8 @@ from peerpressure.support.files import decode_text, expanded, naming, read_bytes
 from peerpressure.support.parameters import composed
 from peerpressure.support.tables import Row, TextTable, cell_text, places_in
 
-_QUOTED_DIRECTION = re.compile(r'^[^"]*?\bdirected\s+("[^"]*")')  # to NetworkX every text means directed
+# To NetworkX every text means directed, and another spelling nothing. Other quoted texts and comments are left out.
+_DIRECTION = re.compile(r'^\s*#.*|"[^"]*"|\b(directed)\s+("[^"]*"|[^\s\]]+)', re.IGNORECASE | re.MULTILINE)
 _GEXF_13 = re.compile(rb"http://(?:www\.)?gexf\.net/1\.3(?=[\"'/])")
 _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -197,11 +198,12 @@ def _check_elements(root: Any, kind: str) -> None:
     parts: dict[str, list[Any]] = {"graph": [], "node": [], "edge": []}
     for element in root.iter():
         parts.get(str(element.tag).rpartition("}")[2], []).append(element)
-    for name in ("edgedefault", "defaultedgetype"):
-        direction = next((graph.get(name) for graph in parts["graph"]), None)
-        if direction not in (None, "directed", "undirected", "mutual"):
+    # GEXF has a default.
+    name, others = ("edgedefault", ()) if kind == "GraphML" else ("defaultedgetype", (None, "mutual"))
+    for graph in parts["graph"]:
+        if graph.get(name) not in ("directed", "undirected", *others):
             rule = f"{name} must be 'directed' or 'undirected', in small letters"
-            raise FileFormatError(message(rule, got=repr(direction), remedy="write one of these"))
+            raise FileFormatError(message(rule, got=repr(graph.get(name)), remedy="write one of these"))
     if len(parts["graph"]) > 1:
         raise _several_graphs(kind, f"{len(parts['graph'])}, of which one may be inside another")
     counts = Counter(node.get("id") for node in parts["node"])
@@ -255,8 +257,9 @@ def _gml(data: bytes) -> Any:
 
     # By id, because labels may be missing or repeat; both are kept.
     text = decode_text(data)[0]
-    if quoted := _QUOTED_DIRECTION.search(text):
-        raise _unclear_direction("'directed' must be 0 or 1", quoted[1])
+    for found in _DIRECTION.finditer(text):
+        if found[1] and (found[1] != "directed" or found[2] not in ("0", "1")):
+            raise _unclear_direction("'directed' must be 0 or 1, and in small letters", found[0])
     graph = nx.parse_gml(text, label="id")
     if any("graph" in data for _, data in graph.nodes(data=True)):
         raise _several_graphs("GML", "a graph inside a node")
@@ -272,6 +275,7 @@ def _node_link(data: bytes) -> Any:
     plain = json.loads(decode_text(data)[0], object_pairs_hook=_without_repeats)
     found = [name for name in plain if name.casefold() in ("edges", "links")] if isinstance(plain, dict) else []
     links = next(iter(found), None)
+    found += [name for name, value in plain.items() if _holds_graphs(name, value)] if found else []
     if len(found) > 1:
         raise _several_graphs("a JSON file", f"both {found[0]!r} and {found[1]!r}")
     if links is None or not all(_are_objects(plain.get(part)) for part in ("nodes", links)):
@@ -282,8 +286,11 @@ def _node_link(data: bytes) -> Any:
         )
         raise FileFormatError(message("a JSON file must have nodes, and edges or links", got=got, remedy=remedy))
     directed = plain.get("directed", False)
-    if not isinstance(directed, bool):
-        raise _unclear_direction("'directed' must be true or false", json.dumps(directed)[:40])
+    said = [(part, name) for part in (plain, *plain[links]) for name in part if name.casefold() == "directed"]
+    for part, name in said:
+        if name != "directed" or part[name] is not directed or not isinstance(directed, bool):
+            got = f"{json.dumps(name)}: {json.dumps(part[name])[:40]}"
+            raise _unclear_direction("'directed' must be true or false, for the graph as a whole", got)
     graph = nx.MultiDiGraph() if directed else nx.MultiGraph()
     names = [_hashable(node.get("id", k)) for k, node in enumerate(plain["nodes"])]
     if len(set(names)) < len(names):
@@ -294,6 +301,13 @@ def _node_link(data: bytes) -> Any:
     for number, link in enumerate(plain[links], start=1):
         graph.add_edge(*_link_ends(link, number, graph), **_link_facts(link))
     return graph
+
+
+def _holds_graphs(name: str, value: Any) -> bool:
+    """Return whether a part of a JSON object beside the links has further graphs, or nodes by another name."""
+    parts = value if isinstance(value, list) else [value]
+    inside = any(isinstance(part, dict) and _are_objects(part.get("nodes")) for part in parts)
+    return inside or (name != "nodes" and name.casefold() == "nodes")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
 from peerpressure.model import Model
-from peerpressure.support.dates import ROUNDING, DateError, as_seconds, calendar_steps, check_no_dates, is_date
+from peerpressure.support.dates import (
+    ROUNDING,
+    DateError,
+    as_seconds,
+    calendar_steps,
+    check_no_clocks,
+    check_no_dates,
+    is_date,
+)
 from peerpressure.support.parameters import composed, find_labels, texts_of
 from peerpressure.support.tables import (
     INDEX,
     ROLES,
+    UNNAMED,
     TextTable,
     cell_text,
     is_number,
@@ -37,6 +46,8 @@ LAYOUT = (
     "use columns time, agent, public; or time and one column for each agent; or agent and one column for each wave, "
     "called wave1, wave2 and so on"
 )
+# Columns of a summary, and of a count of rows, which are nobody's answers.
+SUMMARIES = frozenset(["mean", "average", "avg", "median", "sum", "total", "sd", "std", "n"])
 KEYS = ("replicate", "topic", "time")  # columns that both layouts may have beside the answers
 # Dates as numbers, such as 20240131, and Unix times are larger; so many steps take minutes.
 MOST_STEPS = 10_000_000
@@ -69,6 +80,7 @@ def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False)
         words = table.description(waves.keys, rest=waves.description(others, calendar=calendar))
         return waves.rows(pandas.DataFrame(columns, index=table.lines), calendar=calendar), words
     names = _names(table, dict.fromkeys(_unnamed(table), 0) if known is None else known)
+    check_no_clocks(table.column(next(k for k, name in names.items() if name == "time")))
     texts = {k for k, name in names.items() if name in ("agent", "topic")}
     columns = {name: table.column(k) if k in texts else _values(table, k) for k, name in names.items()}
     places = {name: k for k, name in names.items() if name in (*KEYS, "agent", "public")}
@@ -87,7 +99,7 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
         rule, got = "answers must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
         raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
     names = {k: role for role, k in places.items()}
-    rest = [k for k in range(table.width) if k not in names and not _is_index(heading[k], table.column(k))]
+    rest = [k for k in range(table.width) if k not in names and not _is_index(heading[k], table.column(k), known)]
     # A column that is named after an agent decides for the wide layout.
     if any(heading[k] in known for k in rest):
         twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
@@ -115,9 +127,17 @@ def _unnamed(table: TextTable) -> list[str]:
     ]
 
 
-def _is_index(name: str, texts: Iterable[str]) -> bool:
-    """Return whether a column without a name of its own numbers the rows, as programs write it."""
-    return name.casefold() in INDEX and all(text.removesuffix(".0").isdecimal() for text in texts)
+def _is_index(name: str, texts: Iterable[str], known: Collection[str] = ()) -> bool:
+    """Return whether a column numbers the rows, as programs write it, and is called as none of the known agents."""
+    if name.casefold() not in INDEX or name in known:
+        return False
+    numbers = [text.removesuffix(".0") for text in texts]
+    # A column with a name that may be somebody's numbers all rows.
+    return all(map(str.isdecimal, numbers)) and (name.casefold() in UNNAMED or _counts_rows(list(map(int, numbers))))
+
+
+def _counts_rows(numbers: Sequence[object]) -> bool:
+    return list(numbers) in [list(range(first, first + len(numbers))) for first in (0, 1)]
 
 
 def agents_in(frame: pandas.DataFrame) -> list[Any]:
@@ -125,11 +145,21 @@ def agents_in(frame: pandas.DataFrame) -> list[Any]:
     if {"agent", "public"} <= set(frame.columns):
         return list(frame["agent"].dropna().unique())
     agents = [name for name in frame.columns if name not in KEYS]
-    doubtful = [name for name in agents if str(name).casefold() in INDEX or plain_name(str(name)) in ROLES["agent"]]
+    doubtful = [name for k, name in enumerate(frame.columns) if name in agents and _is_nobody(frame, k)]
     if doubtful:
         rule, got = "it must be clear whose answers a column has", f"a column {str(doubtful[0])!r}"
         raise InvalidInputError(message(rule, got=got, remedy="remove it, or call it as the agent; " + LAYOUT))
     return agents
+
+
+def _is_nobody(frame: pandas.DataFrame, k: int) -> bool:
+    """Return whether a column may number rows or sum up others, or has the name of a column of agents."""
+    name, values = str(frame.columns[k]), frame.iloc[:, k].tolist()
+    if name.casefold() in INDEX and name.casefold() != "x":
+        return True
+    # A table of few times may have any answers.
+    counted = len(values) > 2 and "time" in frame.columns and _counts_rows(values)
+    return counted or plain_name(name) in SUMMARIES | ROLES["agent"]
 
 
 def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
@@ -158,7 +188,8 @@ def with_roles(frame: pandas.DataFrame, model: Model | None, *, calendar: bool =
         roles = {k: role for role, k in waves.keys.items()} | {k: name for name, k in waves.columns.items()}
         chosen = frame.iloc[:, list(roles)]
         return waves.rows(chosen.set_axis(list(roles.values()), axis="columns"), calendar=calendar)
-    index = [k for k, name in enumerate(frame.columns) if _is_index(str(name), map(cell_text, frame.iloc[:, k]))]
+    texts = [map(cell_text, frame.iloc[:, k]) for k in range(frame.shape[1])]
+    index = [k for k, name in enumerate(frame.columns) if _is_index(str(name), texts[k], labels)]
     frame = frame.iloc[:, [k for k in range(frame.shape[1]) if k not in index]] if index else frame
     # A column that has the name of an agent holds its answers.
     names = ["" if composed(str(name)) in labels else str(name) for name in frame.columns]
@@ -200,6 +231,7 @@ def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -
         return frame, None  # reported with the other columns
     # Each distinct time is converted once. Sorted by first appearance, so an error names the first row.
     codes, times = pandas.factorize(frame["time"].astype(object), use_na_sentinel=False)
+    check_no_clocks(times)
     if step is None:
         dated = np.array([isinstance(time, date) or (isinstance(time, str) and is_date(time)) for time in times])
         _check_rows(frame, dated[codes], "times must count steps", "time", STEP)
@@ -358,7 +390,7 @@ YEAR = 1000  # numbers from which on are no counts
 CLEARER = "call waves wave1, wave2 and so on, or use columns time, agent, public"
 
 _MONTH = re.compile(r"\d{4}-\d\d")
-# What stands before and behind wave1, w_1 or 1, such as trust_w1 or w1_trust.
+# What stands before and behind wave1, w_1 or 1, such as trust_w1, w1_trust, trust_2019 or trust.1.
 _HEADING = re.compile(r"(?P<before>|.*[ _.-])(?P<word>[^\W\d_]*)[ _.-]?(?P<number>\d{1,8})(?P<after>|[ _.-].*)")
 
 
@@ -435,19 +467,31 @@ def _agent(
 def _families(headings: Sequence[tuple[int, str]]) -> list[list[tuple[int, float]]]:
     """Return the columns that differ in a number or a date alone, with that number: two at least."""
     families: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+    stems = {name for _, name in headings}
     for k, name in headings:
-        found = _HEADING.fullmatch(name)
-        if is_date(name) or _MONTH.fullmatch(name):
-            seconds = as_seconds([name if is_date(name) else f"{name}-01"])
-            families.setdefault(("date",), []).append((k, float(seconds[0])))
-        elif found is not None and _is_wave(found):
+        found, day = _HEADING.fullmatch(name), _day(name)
+        if day is not None:
+            families.setdefault(("date",), []).append((k, float(as_seconds([day])[0])))
+        elif found is not None and _is_wave(found, stems):
             parts = (found["before"].casefold(), found["word"].casefold(), found["after"].casefold())
             families.setdefault(parts, []).append((k, float(found["number"])))
     return [family for family in families.values() if len(family) > 1]
 
 
-def _is_wave(found: re.Match[str]) -> bool:
-    return found["word"].casefold() in COUNTS | TIMES | ANSWERS or found["number"] == found[0]
+def _day(name: str) -> str | None:
+    """Return the first day that a heading names, also as R spells it, such as X2024.01.31."""
+    name = name.removeprefix("X").replace(".", "-") if name.startswith("X") else name
+    return name if is_date(name) else f"{name}-01" if _MONTH.fullmatch(name) else None
+
+
+def _is_wave(found: re.Match[str], stems: Collection[str]) -> bool:
+    word, number, heading = found["word"].casefold(), found["number"], found[0]
+    if word in COUNTS | TIMES | ANSWERS or number == heading:
+        return True
+    stem = heading[: found.start("number")]
+    # Years, which R sets behind X, and its reshape(), unless a number tells equal headings apart.
+    is_year = len(number) == 4 and YEAR < int(number) < 3 * YEAR
+    return (is_year and (word == "x" or stem[-1:] in "_.- ")) or (stem[-1:] == "." and stem[:-1] not in stems)
 
 
 def _steps(values: Sequence[float], names: Sequence[str]) -> list[int]:

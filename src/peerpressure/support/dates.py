@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -109,13 +109,10 @@ def check_no_dates(times: NDArray[Any]) -> None:
     """
     numbers = np.unique(np.asarray(times, dtype=np.float64))
     # One time is no distance.
-    if numbers.size < 2 or not np.isfinite(numbers).all() or numbers[0] < 1e5:
+    if numbers.size < 2 or not np.isfinite(numbers).all():
         return
     if _are_compact_dates(numbers):
-        first = f"{numbers[0]:.0f}"
-        parts = [first[:4], first[4:6], first[6:8]]
-        remedy = f"write them as {'-'.join(filter(None, parts))}" if parts[2] else "number them 1, 2, 3 and so on"
-        raise InvalidInputError(message("times must not be dates without signs", got=first, remedy=remedy))
+        raise _without_signs(f"{numbers[0]:.15g}")
     units = np.searchsorted([*UNIX, LARGEST_UNIX], numbers, side="right")
     if units[0] and units[0] != units[-1]:
         got = f"{numbers[0]:.0f} and {numbers[-1]:.0f}"
@@ -123,15 +120,64 @@ def check_no_dates(times: NDArray[Any]) -> None:
         raise InvalidInputError(message("Unix times must have one unit", got=got, remedy=remedy))
 
 
+def check_no_clocks(times: Iterable[object]) -> None:
+    """Raise if texts that shall be times are times of day, or dates, of digits alone, which a leading zero gives away.
+
+    >>> check_no_clocks(["0959", "1000"])
+    Traceback (most recent call last):
+    ...
+    peerpressure.errors.InvalidInputError: times must not be dates without signs, got '0959'; write them as ...
+    >>> check_no_clocks(["0001", "0002"])
+    """
+    texts = sorted({time for time in times if isinstance(time, str)})
+    widths = {len(text) if text.isdecimal() else 0 for text in texts}
+    # Below an hour, or a month, these are numbers in any case.
+    if len(texts) < 2 or widths not in ({4}, {6}, {8}) or not texts[0].startswith("0") or float(texts[-1]) < 100:
+        return
+    numbers = np.array(texts, dtype=np.float64)
+    forms = {4: (CLOCK[:2],), 6: (CLOCK, CALENDAR), 8: (DAY_FIRST, MONTH_FIRST)}[widths.pop()]
+    if any(_fit(numbers, form) for form in forms):
+        raise _without_signs(repr(texts[0]))
+
+
+def _without_signs(got: str) -> InvalidInputError:
+    remedy = "write them as 2024-01-31 or 2024-01-31T12:00, or number them 1, 2, 3 and so on"
+    if got.startswith(("19", "20")) and len(got) in (6, 7, 8):
+        remedy = f"write them as {got[:4]}-{got[4:6]}-{got[6:]}" if len(got) == 8 else "number them 1, 2, 3 and so on"
+    return InvalidInputError(message("times must not be dates without signs", got=got, remedy=remedy))
+
+
+# Parts of a date or time of two digits each, with the least and the largest value of each.
+YEARS, MONTH, DAY = (1900, 2099), (1, 12), (1, 31)
+CLOCK = ((0, 23), (0, 59), (0, 59))
+CENTURIES = ((19, 20), (0, 99))
+CALENDAR = ((0, 99), MONTH, DAY)
+DAY_FIRST, MONTH_FIRST = (DAY, MONTH, *CENTURIES), (MONTH, DAY, *CENTURIES)
+# 202401, 240131, 20240131, 31012024, 2024013112, 202401311200 and 20240131120000.
+COMPACT = (
+    (*CENTURIES, MONTH),
+    CALENDAR,
+    *((*CENTURIES, MONTH, DAY, *CLOCK[:k]) for k in range(4)),
+    DAY_FIRST,
+    MONTH_FIRST,
+)
+
+
 def _are_compact_dates(numbers: NDArray[np.float64]) -> bool:
-    """Return whether all numbers are as 202401, 20240131, 202401311200 or 20240131120000."""
-    for digits in (6, 8, 12, 14):
-        if 19 * 10.0 ** (digits - 2) <= numbers[0] and numbers[-1] < 21 * 10.0 ** (digits - 2):
-            pairs = [(numbers // 10.0**k) % 100 for k in range(digits - 6, -1, -2)]
-            limits = [(1, 12), (1, 31), (0, 23), (0, 59), (0, 59)]
-            legal = [(low <= each) & (each <= high) for each, (low, high) in zip(pairs, limits, strict=False)]
-            return bool((numbers == np.floor(numbers)).all() and np.all(legal))
-    return False
+    """Return whether all numbers are dates in one of the compact forms, or years with the month as their fraction."""
+    if YEARS[0] <= numbers[0] and numbers[-1] <= YEARS[1] + 1:
+        months = (numbers - np.floor(numbers)) * 100
+        return bool((np.abs(months - np.rint(months)) < ROUNDING).all() and _fit(np.rint(months), (MONTH,)))
+    return numbers[0] >= 1e5 and any(_fit(numbers, form) for form in COMPACT)
+
+
+def _fit(numbers: NDArray[np.float64], form: Sequence[tuple[int, int]]) -> bool:
+    """Return whether all numbers consist of parts of two digits within their limits."""
+    rest, legal = numbers, numbers == np.floor(numbers)
+    for low, high in reversed(form):
+        legal &= (low <= rest % 100) & (rest % 100 <= high)
+        rest = rest // 100
+    return bool((legal & (rest == 0)).all())
 
 
 def in_words(seconds: float) -> str:
@@ -177,6 +223,9 @@ def _numbered(times: Sequence[object], origin: object) -> tuple[NDArray[np.float
     numbers = [time for time in times if isinstance(time, int | float | np.number) and np.isfinite(time)]
     values = np.array(numbers, dtype=np.float64) if len(numbers) == len(times) else as_seconds(times)
     distinct, steps = np.unique(values, return_inverse=True)
+    # In other dates without signs the year comes first, so their order is that of time.
+    if distinct.size > 1 and any(_fit(distinct, form) for form in (DAY_FIRST, MONTH_FIRST)):
+        raise _without_signs(f"{distinct[0]:.0f}")
     first = times[int(np.argmin(values))]
     return steps.astype(np.float64) + 1, f"{distinct.size} times, numbered in their order, {first} is step 1"
 
@@ -186,6 +235,8 @@ def _seconds(times: Sequence[object]) -> NDArray[np.float64]:
     if not all(isinstance(time, int | float | np.number) and not isinstance(time, bool) for time in times):
         return as_seconds(times)
     numbers = np.array(times, dtype=np.float64)
+    if len({*numbers}) > 1 and _are_compact_dates(np.sort(numbers)):
+        raise _without_signs(f"{numbers.min():.15g}")
     unit = np.searchsorted([*UNIX, LARGEST_UNIX], numbers, side="right")
     # NaN is sorted behind the largest.
     bad = np.flatnonzero((unit == 0) | (unit > len(UNIX)) | (unit != unit[0]))

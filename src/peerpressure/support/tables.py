@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError, message
-from peerpressure.support.dates import DateError, as_seconds, is_date
+from peerpressure.support.dates import DateError, as_seconds, check_no_clocks, is_date
 from peerpressure.support.files import decode_text, expanded, read_bytes, require_pyarrow
 from peerpressure.support.parameters import composed, merged_forms
 from peerpressure.support.resources import require_memory
@@ -54,8 +54,9 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 LETTERS: Mapping[str, str] = MappingProxyType(
     {"t": "time", "i": "source", "j": "target", "u": "source", "v": "target", "w": "weight", "y": "public"}
 )
-# Columns that number the rows of a data frame: without a name in its file, and as pandas names it later.
-INDEX = ("", "unnamed: 0", "__index_level_0__")
+# Columns that number the rows of a data frame: without a name in its file, and as pandas and R name it later.
+UNNAMED = ("", "unnamed: 0", "__index_level_0__")
+INDEX = (*UNNAMED, "index", "level_0", "x", "row", "rownames", "row.names")
 SAMPLE = 100_000  # characters from which the separator is detected
 PARQUET = ".parquet"
 BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file may need only a few bits
@@ -63,10 +64,14 @@ BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 # A comma at the end is no decimal sign: numbers are also separated by a comma and a space.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\d+,\d+|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-# Numbers as people write them where they do not expect a program to read them. A - alone may be a missing value.
+# Numbers as people write them where they do not expect a program to read them: also with a unit, fractions and ranges,
+# and words for signs, of which the negative ones matter. A - alone may be a missing value.
 _QUANTITY = re.compile(
     r"[<>≤≥≈~]? ?[$€£¥]? ?[+\-−]?(?:\d+(?:[.,]\d*)?|[.,]\d+|\d{1,3}(?:[., '’]\d{3})+(?:[.,]\d+)?)(?:e[+-]?\d+)?"
-    r" ?[%$€£¥]?|[+−]|positive|negative",
+    r" ?(?:[%$€£¥+x×]|times|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|wks?|weeks?|months?|yrs?|years?"
+    r"|eur|euros?|usd|dollars?|gbp|pounds?|chf|kg|km|m)?"
+    r"|\d{1,3} ?[/–-] ?\d{1,3}|[+−]|positive|negative"
+    r"|enem(?:y|ies)|foes?|rivals?|opponents?|hostile|dislikes?d?|hates?d?|distrusts?|distrusted|disagrees?d?",
     re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"\d,\d")
@@ -94,8 +99,8 @@ class TextTable:
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
     first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, ``unit`` what the
     numbers of the records count, and ``forms`` describes names that came in several forms of Unicode. ``form`` names a
-    format in which the separator says nothing. ``doubtful`` is the first line below others that begins like a comment
-    and is a record only under a heading.
+    format in which the separator says nothing. ``doubtful`` are lines that begin like comments, and are some above a
+    heading, and records below one.
     """
 
     rows: list[Row]
@@ -107,7 +112,7 @@ class TextTable:
     unit: str = "line"
     forms: str | None = None
     form: str = ""
-    doubtful: tuple[int, str] | None = None
+    doubtful: tuple[tuple[int, str], ...] = ()
 
     @cached_property
     def width(self) -> int:
@@ -123,13 +128,18 @@ class TextTable:
         """Return the table with its first record as the heading, unless it has one."""
         if self.heading is not None:
             return self
-        return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields), doubtful=None)
+        return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields), doubtful=())
 
     def unheaded(self) -> TextTable:
-        """Return the table without a heading row, in which a line that begins like a comment may be one."""
-        if self.doubtful is not None:
-            raise comment_below(*self.doubtful)
+        """Return the table without a heading row, in which a line that begins like a comment may be a record."""
+        for number, line in self.doubtful:
+            raise (comment_above if number < self.rows[0].line else comment_below)(number, line)
         return self
+
+    def under_note(self) -> TextTable:
+        """Return the table with the comment right above its first record as the heading."""
+        below = tuple(each for each in self.doubtful if each[0] > self.rows[0].line)
+        return replace(replace(self, doubtful=below).unheaded(), heading=self.note)
 
     def taken(self, chosen: Iterable[int]) -> TextTable:
         """Return the table of some records, in this order."""
@@ -164,6 +174,10 @@ class TextTable:
     def times(self, k: int) -> NDArray[np.float64]:
         """Return a column of times: numbers, or dates as seconds since 1970."""
         if not any(is_date(text) for text in self.column(k)):
+            try:
+                check_no_clocks(self.column(k))
+            except InvalidInputError as error:
+                raise FileFormatError(str(error)) from None
             return self.numbers(k, "time", "a number or a date such as 2024-01-31T12:00:00")
         try:
             return as_seconds(self.column(k))
@@ -292,36 +306,30 @@ def parse_table(text: str, what: str = "a row") -> TextTable:
     above = list(takewhile(lambda line: not line.strip() or is_comment(line), lines))
     separator = _separator(text[sum(len(line) + 1 for line in above) :], len(above) + 1)
     records = list(_records(lines, len(above), separator, what))
-    _check_above(above, records, separator)
-    doubtful = _doubtful(records, lines)
+    doubtful = _doubtful(above, records, lines, separator)
     rows, forms = _without_empty_columns(records), None
     # Most tables are plain ASCII, which is found faster in the whole text than in each of its fields.
     if not text.isascii():
         rows, forms = _composed(rows)
-    return TextTable(rows, separator, what, note=_note(above, separator), forms=forms, doubtful=doubtful)
+    return TextTable(rows, separator, what, note=_note(above, separator), forms=forms, doubtful=tuple(doubtful))
 
 
-def _doubtful(records: list[Row], lines: list[str]) -> tuple[int, str] | None:
-    """Return the first record below others that begins like a comment; raise if it can be nothing else."""
-    found = None
+def _doubtful(above: list[str], records: list[Row], lines: list[str], separator: str) -> list[tuple[int, str]]:
+    """Return the lines that may be comments or records; raise for one among records that is surely a comment."""
+    width = len(records[0].fields) if records else 0
+    found = [
+        (number, line)
+        for number, line in enumerate(above, start=1)
+        if may_be_name(line) and len(_fields(line, separator)) == width
+    ]
     for row in records[1:]:
         # Within a quoted field a # is text.
         line = lines[row.line - 1]
         if is_comment(line):
-            if len(row.fields) != len(records[0].fields) or not may_be_name(line):
+            if len(row.fields) != width or not may_be_name(line):
                 raise comment_below(row.line, line)
-            found = found or (row.line, line)
+            found.append((row.line, line))
     return found
-
-
-def _check_above(above: list[str], records: list[Row], separator: str) -> None:
-    """Raise for a comment above the first record that may be a record, too: one with a field of those below."""
-    parted = ((number, line, _fields(line, separator)) for number, line in enumerate(above, start=1))
-    tight = [each for each in parted if records and may_be_name(each[1]) and len(each[2]) == len(records[0].fields)]
-    known = {field for row in records for field in row.fields} if tight else set[str]()
-    for number, line, fields in tight:
-        if not known.isdisjoint(fields):
-            raise comment_above(number, line)
 
 
 def may_be_name(line: str) -> bool:
@@ -330,10 +338,10 @@ def may_be_name(line: str) -> bool:
 
 
 def comment_above(number: int, line: str) -> FileFormatError:
-    """Return the error for a comment above the first record with a name that is in records below."""
+    """Return the error for a line above the first record that begins like a comment, and has the fields of a record."""
     rule, sign = f"it must be clear whether line {number} is a comment", line.lstrip()[0]
-    got = f"{line.strip()[:60]!r}, of which a part is in lines below"
-    return _format_error(rule, got, f"put a space after the {sign} if it is one, and else name the columns above it")
+    remedy = f"put a space after the {sign} if it is one, and else name the columns above it"
+    return _format_error(rule, repr(line.strip()[:60]), remedy)
 
 
 def _fields(line: str, separator: str) -> list[str]:
