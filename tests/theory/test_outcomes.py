@@ -241,6 +241,37 @@ def test_vanishing_pressure_never_averages_the_noise_that_agents_adapt_to() -> N
     assert diagnose(model).consensus_limit is None
 
 
+PAIR_AND_ONE = Network(np.pad(np.ones((2, 2)) - np.eye(2), (0, 1)))
+FULL_AND_ONE = Network(np.pad(complete(3).adjacency.toarray(), (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("network", "pressure", "rate", "scale", "temporal", "expected"),
+    [
+        (k2(), "2", "exp(-t)", "1/t", "white", "RANDOM_LIMIT RANDOM_LIMIT"),
+        (k2(), "2", "0.5/t^2", "exp(-t)", "frozen", "RANDOM_LIMIT RANDOM_LIMIT"),
+        (k2(), "0", "0.9/sqrt(t)", "1/t", "white", "RANDOM_LIMIT RANDOM_LIMIT"),
+        (k2(), "0", "0.9/sqrt(t)", "t^-0.25", "frozen", "DRIFTS DRIFTS"),
+        (PAIR_AND_ONE, "t", "0.5", "1/t", "white", "RANDOM_LIMIT RANDOM_LIMIT RANDOM_LIMIT"),
+        (PAIR_AND_ONE, "t", "0.5", "1/sqrt(t)", "frozen", "RANDOM_LIMIT RANDOM_LIMIT DRIFTS"),
+        (PAIR_AND_ONE, "t^2", "exp(-t)", "1", "white", "PERIODIC PERIODIC RANDOM_LIMIT"),
+        (FULL_AND_ONE, "t", "exp(-t)", "1/t", "white", "RANDOM_LIMIT RANDOM_LIMIT RANDOM_LIMIT RANDOM_LIMIT"),
+        (FULL_AND_ONE, "t^2", None, "1/t", "white", "RANDOM_LIMIT RANDOM_LIMIT RANDOM_LIMIT CONVERGES"),
+    ],
+)
+def test_opinions_keep_what_they_adopted_of_noise_that_fades(
+    network: Network, pressure: str, rate: str | None, scale: str, temporal: str, expected: str
+) -> None:
+    hidden, noise = np.arange(float(network.n)), Gaussian(0.8, time_scale=scale, temporal=temporal)
+    model = Model(network, hidden, pressure=pressure, noise=noise, adaptation=rate and Adaptation(rate))
+    law = diagnose(model).law
+    assert [kind.name for kind in law.kind] == expected.split()
+    before, after = (moments(model, t).std[-1] for t in (250, 1_000))
+    grows, fades = after > 1.2 * before, after < 1e-3
+    np.testing.assert_array_equal(law.kind == LimitKind.DRIFTS, grows)
+    np.testing.assert_array_equal(law.kind == LimitKind.CONVERGES, fades)
+
+
 def test_frozen_noise_adds_up_long_after_adapting_opinions_have_mixed() -> None:
     # The deviation is σ̄ Σ a_t with 1/a_t = 1/η_t + ρ_t/κ, a sum that takes 10^100 steps and more.
     noise, pair = Gaussian([0.78, 0.82, 0.5], temporal="frozen"), complete(3)

@@ -33,6 +33,7 @@ from peerpressure.theory._regime import (
     hidden_noise_vanishes,
     later_sum,
     noise_effect,
+    opinion_regime,
     regime_of,
 )
 from peerpressure.theory._structure import (
@@ -225,21 +226,45 @@ class LongRun:
         if self.lazy and noise is NoiseEffect.WANDERS:
             return LimitLaw.unknown(n)
         if limit is NoiselessLimit.DISAGREEMENT or noise is NoiseEffect.SCATTERS or structure.all_isolated:
-            return separate_law(self._kind_of_noise, n)
+            return self._with_lonely_agents(separate_law(self._kind_of_noise, n))
         if self._is_periodic:
-            return self._cycles
-        return self._walking_law or self._agreement
+            return self._with_lonely_agents(self._cycles)
+        return self._walking_law or self._with_lonely_agents(self._agreement)
+
+    def _with_lonely_agents(self, law: LimitLaw) -> LimitLaw:
+        """Return the law with that of agents who have no neighbours any more, and adapt to nothing but their noise."""
+        alone = np.zeros(self.model.n, np.bool_)
+        alone[[int(part.agents[0]) for part in self.structure.components if part.agents.size == 1]] = True
+        networks = self.structure.networks
+        alone &= self.structure.opinions.movable & (self.deviations > 0)
+        if self.noise is NoiseEffect.NONE or networks is None or not np.any(alone := alone & ~networks.keeps_forever):
+            return law
+        kind, std = law.kind.copy(), law.std.copy()
+        kind[alone], std[alone] = self._kept_noise(alone=True), np.nan
+        std[alone & np.isin(kind, [LimitKind.WALKS, LimitKind.DRIFTS])] = np.inf
+        return replace(law, kind=kind, std=std)
+
+    def _kept_noise(self, *, alone: bool) -> LimitKind:
+        """Return what an agent does who keeps what it adopts of its noise, or of that of its neighbours."""
+        walks = opinion_regime(self.model, isolated=True).random_walk if alone else self.structure.opinions.random_walk
+        if not walks:
+            return LimitKind.UNKNOWN if walks is None else LimitKind.RANDOM_LIMIT
+        return LimitKind.DRIFTS if self.phi == 1 else LimitKind.WALKS
 
     @property
     def _kind_of_noise(self) -> LimitKind:
         """What noise makes of opinions that stay apart."""
-        fades = not self.model.noise.is_zero and self.model.noise.time_scale.growth.limit == 0
+        if self.structure.opinions.fades and self.noise is not NoiseEffect.NONE:
+            # Agents who hardly adapt to each other keep what they once adopted of the noise.
+            kept = self._kept_noise(alone=False)
+            if kept is not LimitKind.RANDOM_LIMIT or fades_out(self.model.noise.time_scale):
+                return kept
         if self.noise_grows:
             return LimitKind.DRIFTS if self.phi == 1 else LimitKind.WALKS
         if self.structure.law is not None:
             # So does the chance of being linked.
             return LimitKind.FLUCTUATES
-        quiet = self.noise is NoiseEffect.NONE or fades
+        quiet = self.noise is NoiseEffect.NONE or fades_out(self.model.noise.time_scale)
         if not quiet and self.phi < 1:
             return LimitKind.FLUCTUATES
         if self.follows_pressure:
@@ -373,7 +398,9 @@ class LongRun:
         for number, part in enumerate(self.structure.components):
             group[part.agents] = number
             mean[part.agents] = np.nan if part.value is None else part.value
-        kind = LimitKind.CONVERGES
+        # Where starts or opinions stay forever, so does what noise has added to them.
+        forgets = self.noise is NoiseEffect.NONE or (self.regime.reaches_value and not self.structure.opinions.fades)
+        kind = LimitKind.CONVERGES if forgets else LimitKind.RANDOM_LIMIT
         if self.noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS):
             walks = self.noise is NoiseEffect.WANDERS and bool(self.structure.opinions.random_walk)
             moving = LimitKind.DRIFTS if self.phi == 1 else LimitKind.WALKS
