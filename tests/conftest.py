@@ -5,7 +5,9 @@ Only one Playwright can be at work in a process.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import locale
 import os
 import re
 import shutil
@@ -33,10 +35,15 @@ settings.load_profile("default")
 SET_BY_OTHERS = re.compile(
     "MAKE.*|MFLAGS|LANG|LANGUAGE|LC_.*|COLUMNS|LINES|TERM|NO_COLOR|FORCE_COLOR|CLICOLOR.*|TTY_.*|PY_COLORS|"
     "PYTHON(?!PATH$|DONTWRITEBYTECODE$|PYCACHEPREFIX$).*|MPLBACKEND|MPLCONFIGDIR|MATPLOTLIBRC|NODE_OPTIONS|"
-    "(OMP|OPENBLAS|MKL)_NUM_THREADS|NUMBA_(?!CACHE_DIR$).*|GIT_.*|XDG_.*|EDITOR|PAGER|BROWSER|DISPLAY"
+    "(OMP|OPENBLAS|MKL)_NUM_THREADS|NUMBA_(?!CACHE_DIR$).*|GIT_.*|XDG_.*|EDITOR|PAGER|BROWSER|DISPLAY|"
+    "(?i:[A-Z]+_PROXY)|(PMI|PMIX|OMPI|HYDRA|SLURM|DASK|HYPOTHESIS)_.*|SOURCE_DATE_EPOCH"
 )
 for name in list(filter(SET_BY_OTHERS.fullmatch, os.environ)):
     del os.environ[name]
+
+# Files that tests write and read back are UTF-8, which these may have hidden from Python, too.
+with contextlib.suppress(locale.Error):
+    locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
 
 # Threads of BLAS wait for each other longer than matrices of tests take, and the last digits depend on their number.
 # Set before NumPy is loaded, and inherited by the processes that tests start.

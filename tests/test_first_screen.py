@@ -38,6 +38,8 @@ def test_make_does_what_the_pages_say(target: str, command: str) -> None:
 
 def test_make_test_checks_style_and_types_and_runs_all_tests() -> None:
     rows, last = TOGETHER["test"]
+    # The last line that is printed is the number of tests.
+    assert (last, TOGETHER["check"][1]) == (("tests",), ("fast",))
     commands = {
         command for name in (*(name for row in rows for name in row), *last) for command in STEPS[name].commands
     }

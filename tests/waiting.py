@@ -126,21 +126,21 @@ def end(process: subprocess.Popen[str]) -> None:
             pipe.close()
 
 
-def wait_for_end(process: subprocess.Popen[str], show: Callable[[], str] = str) -> int:
-    """Wait until a process has ended, and return its status."""
-    used = _work_of(process.pid, f"{process.args!r}", show=show)
+def wait_for_end(process: subprocess.Popen[str], show: Callable[[], str] = str, servers: Sequence[int] = ()) -> int:
+    """Wait until a process has ended, which may itself wait for work of servers, and return its status."""
+    used = _work_of([process.pid, *servers], f"{process.args!r}", show=show)
     wait_until(lambda: process.poll() is not None, f"the end of {process.args!r}", progress=used, show=show)
     assert process.returncode is not None
     return process.returncode
 
 
 def _work_of(
-    pid: int, what: str, before: float = 0.0, unit: float = 1e-3, show: Callable[[], str] = str
+    pids: Sequence[int], what: str, before: float = 0.0, unit: float = 1e-3, show: Callable[[], str] = str
 ) -> Callable[[], int]:
-    """Return what tells the processor time of a process, in units of seconds, and fails where it has no end."""
+    """Return what tells the processor time of processes, in units of seconds, and fails where it has no end."""
 
     def used() -> int:
-        seconds = processor_time(pid) - before
+        seconds = sum(map(processor_time, pids)) - before
         if seconds > PROCESSOR_LIMIT:
             pytest.fail(f"{what} has no end: it used {seconds:.0f} s of the processor. {show()}".rstrip())
         return round(seconds / unit)
@@ -150,7 +150,7 @@ def _work_of(
 
 def _work_here(what: str) -> Callable[[], int]:
     # The thread that waits uses some milliseconds in half a minute itself.
-    return _work_of(os.getpid(), what, before=processor_time(os.getpid()), unit=0.25)
+    return _work_of([os.getpid()], what, before=processor_time(os.getpid()), unit=0.25)
 
 
 def wait_for_event(event: threading.Event, what: str) -> None:
@@ -197,23 +197,25 @@ def run(
     command: Sequence[str | Path],
     *,
     text: str = "",
+    encoding: str = "utf-8",
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
+    servers: Sequence[int] = (),
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run a process to its end, with a text as its input, and return its status and what it printed."""
+
+    def read(file: Path) -> str:
+        return file.read_bytes().decode(encoding, errors="replace")
+
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as files:
         given, out, err = (Path(folder, name) for name in ("in", "out", "err"))
-        given.write_text(text, "utf-8", newline="")
+        given.write_text(text, encoding, newline="")
         places = {
             "stdin": files.enter_context(given.open("rb")),
             "stdout": files.enter_context(out.open("wb")),
             "stderr": files.enter_context(err.open("wb")),
         }
         with started(command, env=env, cwd=cwd, **(places | options)) as process:
-            status = wait_for_end(process, lambda: f"It printed: {_text(out)}{_text(err)}")
-        return subprocess.CompletedProcess(process.args, status, _text(out), _text(err))
-
-
-def _text(file: Path) -> str:
-    return file.read_bytes().decode("utf-8", errors="replace")
+            status = wait_for_end(process, lambda: f"It printed: {read(out)}{read(err)}", servers)
+        return subprocess.CompletedProcess(process.args, status, read(out), read(err))

@@ -83,7 +83,7 @@ STEPS = {
 }
 # Rows of steps that run side by side, on a core each, and then what needs them all.
 TOGETHER: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
-    "check": ((("packages", "types"), ("fast",)), ("lint",)),
+    "check": ((("packages", "types", "lint"), ("modules",)), ("fast",)),
     "test": ((("packages", "browser", "types", "lint"), ("kernels", "modules")), ("tests",)),
 }
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+
+from tests import waiting
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = """[network]
@@ -100,27 +102,26 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def python(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[bytes]:
+def python(folder: Path, *arguments: str, **settings: str) -> CompletedProcess[str]:
+    """Run Python, and return each byte that it printed as the character of that number."""
     # Only what bears on encodings is taken out of the environment.
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONIO", "LC_", "LANG"))}
     plain = {name: value for name, value in plain.items() if name not in ("PYTHONUTF8", "PYTHONCOERCECLOCALE")}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, capture_output=True, check=False, env={**plain, **settings}
-    )
+    return waiting.run([sys.executable, *arguments], cwd=folder, encoding="latin-1", env={**plain, **settings})
 
 
 def test_every_command_speaks_in_every_encoding(folder: Path) -> None:
     done = python(folder, "-c", DRIVER, json.dumps(ENCODINGS), *FOREIGN, **PLAIN_LOCALE, PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
-    assert b"Traceback" not in done.stderr
-    out, err = (stream.split(b"\n>>> ")[1:] for stream in (done.stdout, done.stderr))
+    assert "Traceback" not in done.stderr
+    out, err = (stream.split("\n>>> ")[1:] for stream in (done.stdout, done.stderr))
     # The answer to what no encoding can read has the bytes as they came.
     said, told = out.pop(len(COMMANDS)), err.pop(len(COMMANDS))
-    assert (said, told.count(b"\n")) == (b"\n<<< 2", 1)
-    assert b"check the path" in told
+    assert (said, told.count("\n")) == ("\n<<< 2", 1)
+    assert "check the path" in told
     assert len(out) == len(err) == sum(map(len, ENCODINGS.values()))
     for encoding, commands in ENCODINGS.items():
-        texts = ([stream.pop(0).decode(encoding) for _ in commands] for stream in (out, err))
+        texts = ([stream.pop(0).encode("latin-1").decode(encoding) for _ in commands] for stream in (out, err))
         check(encoding, commands, *texts)
 
 
@@ -140,8 +141,8 @@ def check(encoding: str, commands: list[list[str]], out: list[str], err: list[st
 def test_the_command_itself_does_so_too(folder: Path) -> None:
     arguments = ("-m", "peerpressure", "diagnose", "study.toml", "--pressure", "2^sqrt(t)")
     done = python(folder, *arguments, PYTHONIOENCODING="cp1252", NO_COLOR="1")
-    assert (done.returncode, done.stderr) == (0, b"")
-    said = done.stdout.decode("cp1252")
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout.encode("latin-1").decode("cp1252")
     assert "rho_t = 2^sqrt(t)" in said
     # Neither colour nor progress outside a terminal.
     assert "\x1b" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -77,7 +78,9 @@ def one_page(
         driver.page.set_viewport_size(STILL["viewport"])
     yield driver
     if driver.said or request.node.stash.get(FAILED, False):
-        open_pages.pop().page.context.close()
+        open_pages.remove(driver)
+        with contextlib.closing(driver.page.context):
+            print(driver.show())
     else:
         driver.reset()
 

@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.waiting import processor_time, wait_until
+from tests.waiting import PATIENCE, processor_time, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Download, Error, Locator, Page, Request, Route
 
 # Milliseconds for one click or one look, of which a busy machine needs a few; what is computed is waited for by name,
 # for as long as there is progress.
-PATIENCE = 120_000
+CLICK = 1e3 * PATIENCE
 PHONE = {"width": 400, "height": 800}
 STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
 
@@ -152,7 +152,7 @@ class Driver:
         self.expected = set(expected)
         self.server: int | None = None
         self.pictures: Path | None = None
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(CLICK)
         page.add_init_script(f"({HOLD_WHEN_LOADED})()")
         page.on("request", self._note)
         page.on("requestfinished", self._note_end)
@@ -222,11 +222,11 @@ class Driver:
             held, self.shown = seen.json_value()
             return bool(held)
 
-        wait_until(holds, what, progress=self._progress, show=self._show, pause=lambda _: None)
+        wait_until(holds, what, progress=self._progress, show=self.show, pause=lambda _: None)
 
     def wait_here(self, holds: Callable[[], Any], what: str) -> None:
         """Wait until a condition holds in this process, for as long as there is progress."""
-        wait_until(holds, what, progress=self._progress, show=self._show, pause=self._pause)
+        wait_until(holds, what, progress=self._progress, show=self.show, pause=self._pause)
 
     def _pause(self, seconds: float) -> None:
         self.page.wait_for_timeout(1e3 * seconds)
@@ -236,7 +236,8 @@ class Driver:
         work = round(2 * processor_time(self.server)) if self.server else 0
         return self.shown, self.events, work
 
-    def _show(self) -> str:
+    def show(self) -> str:
+        """What is to be seen, for a test that fails."""
         waiting = [request.url for request in self.open_questions]
         shot = "none"
         if self.pictures:

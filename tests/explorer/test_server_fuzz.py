@@ -37,7 +37,6 @@ TIGHT = Limits(
     values=2_000,
     request_bytes=100_000,
     upload_bytes=20_000,
-    seconds=1.0,
     verdict=50_000_000,
     recovered=0,
 )

@@ -9,6 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from peerpressure.support.resources import few_threads
+from tests.waiting import PATIENCE
 
 
 def threads() -> set[int]:
@@ -32,7 +33,7 @@ def test_few_agents_take_one_thread_and_many_take_all(usual: set[int]) -> None:
 
 
 def test_a_block_of_another_thread_leaves_no_trace(usual: set[int]) -> None:
-    both, found = Barrier(2), list[set[int]]()
+    both, found = Barrier(2, timeout=PATIENCE), list[set[int]]()
 
     def other() -> None:
         with few_threads(5), few_threads(5):
@@ -40,7 +41,7 @@ def test_a_block_of_another_thread_leaves_no_trace(usual: set[int]) -> None:
             found.append(threads())
             both.wait()
 
-    worker = Thread(target=other)
+    worker = Thread(target=other, daemon=True)
     with few_threads(5):
         worker.start()
         both.wait()

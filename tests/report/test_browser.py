@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import pytest
 
 from peerpressure.plotting import FIGURES
+from tests.explorer.driving import CLICK
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def loaded(browser: Browser, address: str, heard: Heard) -> Iterator[Page]:
     page.on("request", lambda request: heard.asked.append(request.url))
     page.on("console", lambda message: heard.said.append(message.text))
     page.on("pageerror", lambda error: heard.said.append(str(error)))
-    page.set_default_timeout(0)
+    page.set_default_timeout(CLICK)
     page.goto(address, wait_until="commit")
     wait_until(lambda: page.evaluate("document.readyState") == "complete", "the report to be loaded")
     yield page

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from peerpressure.report.latex import escaped, to_latex
+from tests import waiting
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,5 @@ def test_latex_accepts_it(tmp_path: Path) -> None:
     table = to_latex(pd.DataFrame({"claim": ["σ̂²(QQᵀ)⁻¹ ≤ 50 % of ⟨σ²⟩ for w: E → ℝ"], "value": [-1e-7]}), "A_b")
     document = r"\documentclass{article}\usepackage{booktabs,amssymb}\begin{document}" + table + r"\end{document}"
     (tmp_path / "a.tex").write_text(document)
-    subprocess.run(["pdflatex", "-halt-on-error", "a.tex"], cwd=tmp_path, check=True, capture_output=True)
+    done = waiting.run(["pdflatex", "-halt-on-error", "a.tex"], cwd=tmp_path)
+    assert done.returncode == 0, done.stdout

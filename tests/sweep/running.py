@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from peerpressure.sweep import Plan, collect, write_table
-from tests.waiting import started, wait_until
+from tests.waiting import end, line_of, started, wait_until
 
 from .units import PATH
 
@@ -60,7 +60,7 @@ def parent(
     plan: Plan, folder: Path, shard: tuple[int, int] | None = None, **options: object
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a sweep, or a part of it, in a process of its own; whatever is left of it ends with the block."""
-    parts = {name: getattr(plan, name) for name in ("task", "base", "axes", "replications", "seed")}
+    parts = {name: getattr(plan, name) for name in ("task", "base", "axes", "replications", "seed", "local")}
     command = [sys.executable, "-c", _PROGRAM, json.dumps([parts, shard, str(folder), options])]
     with started(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE) as process:
         yield process
@@ -93,15 +93,15 @@ class Cluster:
             [sys.executable, "-c", _CLUSTER, arguments],
             cwd=ROOT,
             env=environment(),
+            text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        assert self._starter.stdout is not None
-        numbers = [int(text) for line in (1, 2) for text in self._starter.stdout.readline().split()]
-        self.scheduler, *self.workers = map(psutil.Process, numbers)
         try:
+            numbers = [int(text) for line in (1, 2) for text in line_of(self._starter).split()]
+            self.scheduler, *self.workers = map(psutil.Process, numbers)
             wait_until(lambda: file.exists() and file.read_text().endswith("}"), "a scheduler")
         except BaseException:
             # Whoever waits for the cluster has nothing to close yet.
@@ -111,4 +111,4 @@ class Cluster:
 
     def close(self) -> None:
         """End all of it."""
-        self._starter.communicate()
+        end(self._starter)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -101,14 +104,23 @@ with socket.socket(socket.AF_UNIX) as door:
 """
 
 
+class Command(NamedTuple):
+    """A program, and the process that does its work."""
+
+    text: str
+    server: int
+
+
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def command() -> Iterator[Command]:
     """The program that stands in for ``peerpressure``."""
-    place = str(tmp_path_factory.mktemp("door") / "door")
-    program = [sys.executable, "-c", COPIES, place]
-    with started(program, env=environment(), stdout=subprocess.PIPE) as process:
+    with contextlib.ExitStack() as opened:
+        # The path of a socket may have a hundred characters, which a folder of tests may have already.
+        place = str(Path(opened.enter_context(tempfile.TemporaryDirectory(dir="/tmp")), "door"))
+        program = [sys.executable, "-c", COPIES, place]
+        process = opened.enter_context(started(program, env=environment(), stdout=subprocess.PIPE))
         assert line_of(process) == "ready\n"
-        yield COMMAND.format(python=sys.executable, place=place)
+        yield Command(COMMAND.format(python=sys.executable, place=place), process.pid)
 
 
 def recipes() -> dict[str, str]:
@@ -123,7 +135,7 @@ def recipes() -> dict[str, str]:
 
 
 @pytest.fixture
-def study(tmp_path: Path, command: str) -> Path:
+def study(tmp_path: Path, command: Command) -> Path:
     """Return a folder with a sweep, the scripts of the page, and stand-ins for SLURM and the command."""
     for name, text in recipes().items():
         (tmp_path / f"{name}.sh").write_text(text, encoding="utf-8")
@@ -133,7 +145,7 @@ def study(tmp_path: Path, command: str) -> Path:
         "sbatch": SBATCH.format(python=sys.executable),
         "srun": SRUN.format(python=sys.executable),
         "python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
-        "peerpressure": command,
+        "peerpressure": command.text,
     }
     (tmp_path / "bin").mkdir()
     for name, text in programs.items():
@@ -142,10 +154,9 @@ def study(tmp_path: Path, command: str) -> Path:
     return tmp_path
 
 
-def shell(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def shell(folder: Path, server: int, *command: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
-    place = environment() | {"PATH": path}
-    return run(command, cwd=folder, env=place)
+    return run(command, cwd=folder, env=environment() | {"PATH": path}, servers=[server])
 
 
 @pytest.fixture(scope="module")
@@ -162,16 +173,16 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SLURM runs on Linux, and its scripts are those of bash")
-def test_the_array_of_jobs_gives_the_table_of_one_machine(study: Path, alone: bytes) -> None:
-    done = shell(study, "bash", "submit.sh")
+def test_the_array_of_jobs_gives_the_table_of_one_machine(study: Path, command: Command, alone: bytes) -> None:
+    done = shell(study, command.server, "bash", "submit.sh")
     assert done.returncode == 0, done.stderr
     assert (study / "table.csv").read_bytes() == alone
     assert not list(study.rglob("shards"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SLURM runs on Linux, and its scripts are those of bash")
-def test_the_job_with_dask_lives_until_the_work_is_done(study: Path, alone: bytes) -> None:
-    done = shell(study, "sbatch", "dask.sh")
+def test_the_job_with_dask_lives_until_the_work_is_done(study: Path, command: Command, alone: bytes) -> None:
+    done = shell(study, command.server, "sbatch", "dask.sh")
     assert done.returncode == 0, done.stderr
     assert (study / "table.csv").read_bytes() == alone
     assert not list(study.glob("scheduler-*"))

@@ -13,6 +13,7 @@ from peerpressure.sweep._runners import Cluster as ClusterRunner, compute_batch
 from tests.waiting import wait_for_end, wait_until
 
 from .running import Cluster, csv, noisy_plan, parent, results
+from .units import hold, release
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +25,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_a_parent_and_a_worker_killed_in_the_middle_leave_no_trace(cluster: Cluster, tmp_path: Path) -> None:
-    plan, folder = noisy_plan(seconds=0.05), tmp_path / "dask"
+    folder = tmp_path / "dask"
+    plan = noisy_plan(seconds=0.05, local={"folder": str(folder)})
+    hold(folder, 3)
     with parent(plan, folder, dask=cluster.address) as process:
         wait_until(lambda: results(folder) >= 3, "three results")
         process.kill()
+    release(folder)
     kept = results(folder)
 
     def kill_one(done: int, _: int) -> None:
@@ -41,7 +45,8 @@ def test_a_parent_and_a_worker_killed_in_the_middle_leave_no_trace(cluster: Clus
 
 def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cluster: Cluster, tmp_path: Path) -> None:
     plan, folder, another = noisy_plan(seconds=0.05), tmp_path / "sweep", tmp_path / "another"
-    with parent(plan, another, dask=cluster.address) as process:
+    # Hundreds of times as long as the other one is at work before it loses the scheduler.
+    with parent(noisy_plan(1000, seconds=0.05), another, dask=cluster.address) as process:
         wait_until(lambda: results(another) >= 3, "three results")
 
         def kill_scheduler(done: int, _: int) -> None:

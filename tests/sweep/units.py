@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
@@ -16,8 +17,29 @@ from peerpressure.support import progress
 PATH = "tests.sweep.units"
 
 
+def hold(folder: Path, results: int) -> None:
+    """Let units that know of a sweep's folder wait as soon as there are so many results in it."""
+    written = Path(f"{folder}.held")
+    written.write_text(str(results), "utf-8")
+    written.replace(f"{folder}.gate")
+
+
+def release(folder: Path) -> None:
+    """Let all of them go on."""
+    Path(f"{folder}.gate").unlink()
+
+
+def held(folder: str) -> bool:
+    """Whether units of a sweep in this folder have to wait."""
+    with contextlib.suppress(FileNotFoundError):
+        return len(list(Path(folder).glob("units/*/*.json"))) >= int(Path(f"{folder}.gate").read_text("utf-8"))
+    return False
+
+
 def noisy(parameters: dict[str, Any], seed: int) -> list[dict[str, Any]]:
     """Return rows that show any change of seed, parameters or order, with awkward floats among them."""
+    while held(parameters.get("folder", "")):
+        time.sleep(0.01)
     time.sleep(parameters.get("seconds", 0.0))
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = [

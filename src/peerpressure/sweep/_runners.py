@@ -249,8 +249,14 @@ def _prepare(sender: Any) -> None:
     end_with_parent()
     # Output of the task must not mix with that of a command; by descriptors, which redirects compiled libraries too.
     os.dup2(2, 1)
-    sender.send(os.getpid())
-    _FOR_GOOD.enter_context(announcing(sender.send))
+
+    def tell(said: int | str) -> None:
+        # Whoever listens may have been killed, with which this process ends without a word.
+        with contextlib.suppress(BrokenPipeError):
+            sender.send(said)
+
+    tell(os.getpid())
+    _FOR_GOOD.enter_context(announcing(tell))
 
 
 def compute_and_write(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from peerpressure.simulation.engine.gpu_network import counter_pairs, storage_or
 from peerpressure.simulation.engine.narrow import draw_narrow
 from peerpressure.simulation.engine.plan import STREAM_FRESH, Draw, draw_of
 from peerpressure.simulation.recording import Record, RunSize
+from tests import waiting
 from tests.builders import NOISES, random_model
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -83,7 +83,8 @@ def _library(folder: Path, **definitions: object) -> Any:
     }
     options = [f"-D{name.upper()}={value}" for name, value in (sizes | plain | definitions).items()]
     command = [COMPILER, "-std=c++17", "-ffp-contract=off", "-w", "-shared", "-fPIC", *options]
-    subprocess.run([*command, "kernels.cpp", "-o", "kernels.so"], cwd=folder, check=True)
+    done = waiting.run([*command, "kernels.cpp", "-o", "kernels.so"], cwd=folder)
+    assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / "kernels.so"))
 
 
