@@ -14,7 +14,8 @@ from starlette.requests import Request
 
 from peerpressure.explorer.app import API
 from peerpressure.explorer.bundle import STATIC
-from peerpressure.explorer.protocol import RequestError, parse_json, read_bytes
+from peerpressure.explorer.models import upload_answer
+from peerpressure.explorer.protocol import Limits, RequestError, parse_json, read_bytes
 from peerpressure.explorer.server import LOOPBACK
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.section import InputFile, OutputFolder, Section
@@ -256,6 +257,12 @@ def test_text_in_a_scenario_comes_back_as_data_and_never_as_a_page(asker: Asker)
 )
 def test_only_texts_are_taken_as_networks(asker: Asker, name: str) -> None:
     assert asker.http.post("api/upload", params={"name": name}, content=b"a,b\n").status_code == 415
+
+
+@pytest.mark.parametrize("data", [b"\n" * 2**22, b"a\r\n" * 1_200_000, b'"a",b\n' + b"\n" * 2**21])
+def test_lines_without_end_are_refused_before_they_are_read(data: bytes) -> None:
+    with pytest.raises(RequestError, match="at most 1,000,000 lines"):
+        upload_answer("a.csv", data, Limits())
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,8 @@ def test_what_is_not_covered_is_refused(change: dict[str, Any], reason: str) -> 
         (lambda x: np.roll(x, 3), "their values in another order"),
         (lambda x: 2 - 3 * np.roll(x, 3), "their values in another order"),
         (lambda x: x + 0.04 * np.cos(40 * x), "within 5% of their range"),
+        (lambda x: np.where(np.arange(40) == 7, x, 0.5), "the hidden opinion of agent 7"),
+        (lambda x: np.roll(x, 3) + 1e-6 * np.cos(40 * x), "their values in another order"),
         (lambda x: (x - 0.5) ** 2, "a function of them, Chatterjee's correlation"),
         (lambda x: x + 0.3 * np.cos(400 * x), "rank correlation 0"),
     ],
@@ -175,6 +177,10 @@ def test_few_agents_and_unrelated_starts_are_released() -> None:
         n = (2, 3, 7, 25)[seed % 4]
         found = _resemblance(rng.normal(size=n), rng.uniform(size=n))
         refused += found is not None
+        # Values of one scale, or of one law, are in part the same.
+        scale, law = rng.integers(1, 6, (2, n)) / 5, rng.uniform(size=(2, 100 * n))
+        refused += n > 7 and _resemblance(*scale) is not None
+        refused += _resemblance(*law) is not None
     assert refused <= 4
     assert _resemblance(np.array([0.1, 0.5]), np.array([0.1, 0.51])) is not None
 

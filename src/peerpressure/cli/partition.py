@@ -31,7 +31,6 @@ def partition(
 
     Parts are ranges of agents, cut at multiples of 1,024, with about equal work. order.npy contains the original
     position of each agent. Prints how many opinions travel per agent and step, and how unequal the parts are.
-    PartitionedNetwork.read reads the folder.
 
     Example: peerpressure partition friends.csv --parts 4 --order sorted --out friends-in-parts
     """

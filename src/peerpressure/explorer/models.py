@@ -195,6 +195,10 @@ def upload_answer(name: str, data: bytes, limits: Limits, edges: str = "") -> di
     ``edges`` says whether the source of an edge "listens" to its target, "influences" it, or both are "mutual"; by
     default graphs say it themselves, and edge lists are mutual.
     """
+    # Empty lines take as long to read as others. A list may name each edge twice, once for each direction.
+    if (lines := max(data.count(b"\n"), data.count(b"\r"))) > 2 * limits.edges:
+        rule = f"a file to drop here must have at most {2 * limits.edges:,} lines"
+        raise RequestError(422, message(rule, got=f"{lines:,}", remedy="remove empty ones, or take a part of it"))
     network = _read_upload(name, data, edges)
     limits.check("agents", network.n, what="the number of agents", remedy="take a part of it", where="network")
     limits.check("edges", network.edge_count, what="the number of edges", remedy="take a part of it", where="network")

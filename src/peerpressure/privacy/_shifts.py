@@ -70,8 +70,8 @@ def require_unrelated_start(model: Model) -> None:
     """Raise an error for a start that resembles the hidden opinions, although it is declared to be public.
 
     That a start was chosen without x₀ cannot be tested: one number may be their mean. What was computed from them agent
-    by agent shows, though: their values in another order, nearly the same values, the same order of agents, or any
-    smooth function of them. Chance does as much once in a thousand times, and more often among fewer than six agents.
+    by agent shows, though: the value of one agent, nearly the same values in any order, the same order of agents, or
+    any smooth function of them. Chance does as much once in a thousand times, and more often among fewer than six.
     """
     y, x = model.start_state, model.x0
     if isinstance(model.start, str) or not np.ptp(y) or not np.ptp(x):
@@ -83,6 +83,8 @@ def require_unrelated_start(model: Model) -> None:
 
 
 _CLOSE = 0.05  # part of the range of x within which all of y is nearly x
+_CLOSE_SORTED = 0.4  # the same over √n for values in order, which many draws of one law have nearly in common
+_DIGITS = 3  # decimals that values of a scale may have; two values of more digits are not equal by chance
 _CHANCE = 1e-3  # probability with which an unrelated start is taken for a related one
 _ORDERED, _SCATTERED = 4, 20  # agents from which an order tells something, and from which a curve among points does
 
@@ -93,7 +95,13 @@ def _resemblance(y: Array, x: Array) -> str | None:
 
     if np.abs(y - x).max() <= _CLOSE * np.ptp(x):
         return f"a start within {_CLOSE:.0%} of their range of each of them"
-    if x.size > 2 and any(_is_affine(np.sort(sign * y), np.sort(x)) for sign in (1, -1)):
+    if (own := np.flatnonzero((y == x) & (np.round(x, _DIGITS) != x))).size:
+        return f"a start that is the hidden opinion of agent {own[0]}"
+    close = min(_CLOSE, _CLOSE_SORTED / np.sqrt(x.size)) * np.ptp(x)
+    if x.size > 2 and (
+        np.abs(np.sort(y) - np.sort(x)).max() <= close
+        or any(_is_affine(np.sort(sign * y), np.sort(x)) for sign in (1, -1))
+    ):
         return "a start that has their values in another order"
     if x.size >= _ORDERED and (order := stats.spearmanr(x, y)).pvalue < _CHANCE:
         return f"a start whose order of agents is theirs, rank correlation {order.statistic:.2f}"
