@@ -28,7 +28,7 @@ from peerpressure.privacy._accounting import (
     positive,
     promise_of,
 )
-from peerpressure.privacy._definition import WIDTH, Definition, Observed, Unit, as_lines, has_grid
+from peerpressure.privacy._definition import WIDTH, Definition, Observed, Unit, as_lines, has_grid, refuse_seen_start
 from peerpressure.privacy._shifts import (
     Shifts,
     box_maximum,
@@ -628,11 +628,7 @@ def _check_attainable(now: Budget) -> None:
         rule = "frozen noise hides nothing from an observer of all agents where hidden opinions adapt"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))
-    if now.definition.sees_start and isinstance(now.model.start, str):
-        rule = "no noise hides an opinion from an observer of y₀ = x₀"
-        raise InvalidInputError(
-            message(rule, got="an observer who sees the start", remedy="give the model a public start")
-        )
+    refuse_seen_start(now.definition)
     if shows_start(now.model).any():
         rule = "no noise hides an opinion that stays public: y₀ = x₀ of agents who do not update at step 1"
         raise InvalidInputError(message(rule, got="a hidden start", remedy="give the model a public start"))

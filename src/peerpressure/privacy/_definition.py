@@ -419,6 +419,14 @@ def start_term(system: System, *, sees_start: bool = False) -> str:
     )
 
 
+def refuse_seen_start(definition: Definition) -> None:
+    """Raise an error for an observer who sees a start that shows the hidden opinions, however large the noise is."""
+    if definition.sees_start and isinstance(definition.model.start, str):
+        rule = "no noise hides an opinion from an observer of y₀ = x₀"
+        got, remedy = "an observer who sees the start", "give the model a public start"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
 def as_lines(sentences: Mapping[str, str]) -> list[str]:
     """Return named sentences as lines of a text, the further lines of each indented."""
     said = (f"{name.capitalize()}: {sentence}" for name, sentence in sentences.items())

@@ -25,7 +25,7 @@ from peerpressure.model.statespace import discrete_model
 from peerpressure.model.step import Array
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._budget import definition_lines, shifts_of
-from peerpressure.privacy._definition import Definition, Observed, Unit
+from peerpressure.privacy._definition import Definition, Observed, Unit, refuse_seen_start
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step
 from peerpressure.recovery import limits
 from peerpressure.schedules import Power
@@ -552,11 +552,7 @@ def frontier(
     horizons, mus = _horizons(steps), _budgets(budgets)
     last = int(horizons[-1])
     definition = Definition(model, last, sensitivity, sees_start, runs, observed, insiders, unit, public_start)
-    if definition.sees_start and isinstance(model.start, str):
-        rule = "no noise hides an opinion from an observer of y₀ = x₀"
-        raise InvalidInputError(
-            message(rule, got="an observer who sees the start", remedy="give the model a public start")
-        )
+    refuse_seen_start(definition)
     trades = [
         (design.name, T, trade)
         for design in _named(designs)
