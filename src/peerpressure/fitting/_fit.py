@@ -47,11 +47,11 @@ from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.statespace import checked_system, initial_state
 from peerpressure.model.step import Array
 from peerpressure.recovery import limits
-from peerpressure.recovery.data import observations_of, refuse_model, single
+from peerpressure.recovery.data import refuse_model, run_of, single
 from peerpressure.recovery.digits import AS_ANSWERS, HARMLESS, grid_note, spacing_of, spoils
 from peerpressure.recovery.estimate import estimate_from
 from peerpressure.recovery.innovations import ObservedSteps, observed_steps
-from peerpressure.recovery.observation import Observation, Outputs, outputs_of
+from peerpressure.recovery.observation import Observation, Outputs, observed_already, selected
 from peerpressure.schedules import Constant
 from peerpressure.support.parameters import checked_level
 from peerpressure.support.progress import ShouldStop, cancellable
@@ -188,11 +188,11 @@ def _fit_part(
 def _parts(data: Data, model: Model, observation: Observation | None) -> list[Outputs]:
     """Return what is observed, replicate by replicate where their gaps differ."""
     if isinstance(data, Outputs):
-        return [outputs_of(data, model, observation)]
-    run = observations_of(data, model)
+        return [observed_already(data, model, observation)]
+    run, _ = run_of(data, model)
     if run.states is None or not _gaps_differ(run.states):
-        return [outputs_of(run, model, observation)]
-    return [outputs_of(single(run, row), model, observation) for row in range(len(run.states))]
+        return [selected(run, model, observation)]
+    return [selected(single(run, row), model, observation) for row in range(len(run.states))]
 
 
 def _gaps_differ(states: NDArray[Any]) -> bool:

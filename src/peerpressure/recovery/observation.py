@@ -385,12 +385,12 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
     (1, 3, 1)
     """
     if isinstance(data, Outputs):
-        return _observed_already(data, checked_system(model), observation)
+        return observed_already(data, checked_system(model), observation)
     run = observations_of(data, model)
-    return _selected(run, checked_system(model), observation)
+    return selected(run, checked_system(model), observation)
 
 
-def _selected(run: Trajectory, system: System, observation: Observation | None) -> Outputs:
+def selected(run: Trajectory, system: System, observation: Observation | None) -> Outputs:
     """Return what an observation selects of a run."""
     trajectory, model = on_grid(system, run), system.model
     states = _states_of(model, trajectory)
@@ -429,10 +429,10 @@ def observed(data: Data, model: System, observation: Observation | None) -> tupl
         if system.model.activation is not None and system.model.activation.is_random:
             rule = "who updated is read off a run, which has all agents and its start"
             raise InvalidInputError(message(rule, got="Outputs", remedy=f"pass the run, or {_TABLE}"))
-        return system, _observed_already(data, system, observation)
+        return system, observed_already(data, system, observation)
     run, _ = run_of(data, system)
     system = given_who_updated(run, system, observation)
-    return system, _selected(run, system, observation)
+    return system, selected(run, system, observation)
 
 
 def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Outputs]:
@@ -447,7 +447,8 @@ def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Ou
     return system.with_model(blank), outputs
 
 
-def _observed_already(data: Outputs, system: System, observation: Observation | None) -> Outputs:
+def observed_already(data: Outputs, system: System, observation: Observation | None) -> Outputs:
+    """Return answers that were selected before, after checking that they are of the model's agents."""
     if observation is not None:
         rule, remedy = "an observation selects from a run", "pass the run, or the observation to outputs_of"
         raise InvalidInputError(message(rule, got="one of Outputs, which are selected already", remedy=remedy))
