@@ -41,7 +41,7 @@ from peerpressure.fitting._integrated import (
 from peerpressure.fitting._latent_path import first_opinions, last_opinions, predicted
 from peerpressure.fitting._maximum import FINE, LOOSE, Heights, Maximum, curvature, highest
 from peerpressure.fitting._parameters import NO_PARAMETERS, Shared, UnknownParameter
-from peerpressure.fitting._record import Dynamics, Panel, own_series, unit_columns
+from peerpressure.fitting._record import Dynamics, Panel, one_step_errors, own_series, unit_columns
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
@@ -430,18 +430,10 @@ class ExactRecord:
         """Return each answer as predicted from the rows before it, (T, n)."""
         full, dynamics = replace(panel, rows=panel.filled), self.dynamics_at(z)
         u, share = own_series(full.rows[1:], full.coupling, dynamics.rho[:, None], dynamics.rate)
-        law, m = fitted_law(self._sums(z), self._columns(dynamics)), 1 + dynamics.rho[:, None] * full.slope
-        spread = max(law.spread, 1e-12)
-        information, total = np.full(panel.n, 1 / spread), law.mean / spread
-        out = np.empty_like(u)
-        for row in range(panel.length):
-            x = total / information
-            # u_t is linear in y_t with slope m, and is predicted to be π x.
-            out[row] = full.rows[row + 1] - (u[row] - share[row] * x) / m[row]
-            there = panel.scored[row]
-            information = information + there * share[row] ** 2
-            total = total + there * share[row] * u[row]
-        return out
+        law = fitted_law(self._sums(z), self._columns(dynamics))
+        off = one_step_errors(u, share, panel.scored, law.mean, law.spread)
+        # u_t is linear in y_t.
+        return np.asarray(full.rows[1:] - off / (1 + dynamics.rho[:, None] * full.slope))
 
 
 @final

@@ -24,7 +24,7 @@ from scipy import optimize, sparse, special
 
 from peerpressure.fitting._integrated import DRAWS, height_at_best, noise_factors
 from peerpressure.fitting._parameters import NO_PARAMETERS
-from peerpressure.fitting._record import Panel
+from peerpressure.fitting._record import Panel, one_step_errors
 from peerpressure.model.step import Array
 from peerpressure.support.progress import check_cancelled
 from peerpressure.support.results import read_only
@@ -197,13 +197,7 @@ class OwnFit:
         left = rows[1:] - self.memory * rows[:-1] - level.effects[:, None]
         if self.law.responds:
             left = left - level.weight * _around(panel)
-        information = np.full(panel.n, 1 / max(level.spread, 1e-12))
-        total, out = level.mean * information, np.empty_like(left)
-        for row in range(panel.length):
-            out[row] = rows[row + 1] - left[row] + total / information
-            information = information + panel.scored[row]
-            total = total + panel.scored[row] * left[row]
-        return out
+        return rows[1:] - one_step_errors(left, np.ones_like(left), panel.scored, level.mean, level.spread)
 
     @cached_property
     def opinions(self) -> tuple[Array, Array]:
@@ -343,10 +337,7 @@ def _shared_columns(
 
 def _around(panel: Panel) -> Array:
     """Return the mean of the neighbours' last answers at each scored row, (T, n); that of all for who has none."""
-    rows, degrees = panel.filled[:-1], panel.slope * panel.stubbornness
-    around = np.array([panel.adjacency(row) @ rows[row - 1] for row in range(1, panel.length + 1)])
-    nobody = np.full_like(around, np.nanmean(panel.rows))
-    return np.asarray(np.divide(around, degrees, out=nobody, where=degrees > 0))
+    return np.where(np.isnan(panel.neighbours_last), np.nanmean(panel.rows), panel.neighbours_last)
 
 
 def _trend(panel: Panel) -> Array:

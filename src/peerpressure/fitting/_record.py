@@ -282,6 +282,17 @@ def own_series(rows: Array, coupling: Array, rho: Array, rate: Array | None) -> 
     return u, share
 
 
+def one_step_errors(u: Array, share: Array, scored: NDArray[np.bool_], mean: Array, spread: float) -> Array:
+    """Return u_t − π_t x̂ with x̂ from the scored u before each row and x ~ N(mean, spread · σ²), (T, n)."""
+    information = np.full(mean.size, 1 / max(spread, 1e-12))
+    total, off = mean * information, np.empty_like(u)
+    for row, there in enumerate(scored):
+        off[row] = u[row] - share[row] * total / information
+        information = information + there * share[row] ** 2
+        total = total + there * share[row] * u[row]
+    return off
+
+
 def adopted_part(path: Array, rate: Array) -> tuple[Array, Array]:
     """Return k_{t−1} and π_{t−1}, with k_t = k_{t−1} + η (y_t − k_{t−1}) and π_t = (1 − η) π_{t−1}, of every step."""
     adopted, share = np.zeros_like(path), np.ones(rate.shape)
