@@ -189,7 +189,7 @@ class Formula(Schedule):
 
     @property
     def growth(self) -> Growth:
-        """Growth by bounds of the formula's parts, or estimated from its values at very large t."""
+        """Growth by bounds of the formula's parts; unknown where these tell nothing."""
         return _growth(self.expression)
 
     @property

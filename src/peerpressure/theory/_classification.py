@@ -240,8 +240,8 @@ class LongRun:
         if self.noise is NoiseEffect.NONE or networks is None or not np.any(alone := alone & ~networks.keeps_forever):
             return law
         kind, std = law.kind.copy(), law.std.copy()
-        kind[alone], std[alone] = self._kept_noise(alone=True), np.nan
-        std[alone & np.isin(kind, [LimitKind.WALKS, LimitKind.DRIFTS])] = np.inf
+        does = self._kept_noise(alone=True)
+        kind[alone], std[alone] = does, math.inf if does in (LimitKind.WALKS, LimitKind.DRIFTS) else math.nan
         return replace(law, kind=kind, std=std)
 
     def _kept_noise(self, *, alone: bool) -> LimitKind:
@@ -703,7 +703,8 @@ def _without_lost_swings(model: Model, structure: Structure) -> Structure:
     The difference between two sides loses the share κ/ρ_t at least in every step. What noise adds to it later is not
     followed. Where there is one common value of constant opinions, its phases tell what is left.
     """
-    if len(structure.components) == 1 and structure.constant_opinions:
+    static = structure.networks is not None and structure.networks.count == 1
+    if len(structure.components) == 1 and structure.constant_opinions and static:
         return structure
     fading, parts = None, list(structure.components)
     for number, part in enumerate(parts):
@@ -722,22 +723,15 @@ def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) 
 
     On a bipartite network the opinions of one side enter a class of public opinions at even times only, and those of
     the other side at odd times. Pressure that depends on the parity of t weights the two sides differently in the two
-    classes, whose limits then differ unless the sides have the same mean opinion.
+    classes.
     """
     if not regime.reaches_value or model.pressure.growth.is_regular or structure.networks is None:
         return True
     if structure.networks.count == 1 and not any(component.periodic for component in structure.components):
         return True
-    sides, weights = model.network.sides, model.s / model.s.max()
     # On networks that repeat, pressure may weight their steps differently, which is not analysed.
-    if not model.is_plain or sides is None:
+    if not model.is_plain or model.network.sides is None:
         return False
-    means = [np.average(model.x0[part], weights=weights[part]) for part in (sides == 0, sides == 1)]
-    # Frozen noise shifts the means, too.
-    shifted = not model.noise.is_zero and model.noise.autocorrelation == 1 and not fades_out(model.noise.time_scale)
-    rounding = 1e-13 * float(np.abs(model.x0).max())
-    if abs(means[0] - means[1]) <= EQUAL_RTOL * float(np.ptp(model.x0)) + rounding and not shifted:
-        return True
     sums = [model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS]
     return all(abs(even / odd - 1) < 1e-3 for even, odd in sums)
 
