@@ -61,6 +61,7 @@ def test_nothing_is_given_away_before_the_guess(driver: Driver) -> None:
             assert not page.locator(f"#{name} {part}").first.is_visible(), (name, part)
         assert page.locator(f"#{name} svg").is_visible()
     # A stranger sees words alone, and who is asked what will be said sees wishes alone.
+    assert page.is_visible("#friends .key")
     assert page.locator("#unmasking svg .wish").count() == 0
     assert page.locator("#agreement svg .said").count() == 0
     assert violations(page) == []
@@ -79,6 +80,8 @@ def test_a_guess_opens_each_toy_and_keys_move_it(driver: Driver) -> None:
         page.locator(f"#{name} input:checked, #{name} input:not([type=radio])").first.focus()
         driver.press(*keys)
         printed(driver, name, value)
+        kinds = {"wish", "said"} | {"rooms": {"next"}, "unmasking": {"told"}, "hiding": {"told"}}.get(name, set())
+        assert set(page.locator(f"#{name} .key span").evaluate_all("all => all.map(one => one.className)")) == kinds
         for sentence in shown_at(name, value)["answer"]:
             assert sentence in page.inner_text(f"#{name} .answer")
             assert sentence in (page.get_attribute(f"#{name} svg", "aria-label") or "")
@@ -121,12 +124,14 @@ def test_it_is_read_in_any_window_in_the_dark_and_on_paper(driver: Driver) -> No
 def test_a_key_presents_it_part_by_part(driver: Driver) -> None:
     page = driver.page
     page.evaluate("() => { document.activeElement.blur(); window.scrollTo(0, 0) }")
-    seen = []
+    seen, numbers = [], []
     driver.press("p")
     for _ in range(10):
         seen.append(page.locator("[data-slide]:visible").evaluate_all("all => all.map(({ id }) => id)"))
+        numbers += page.locator("h2[data-number]:visible").evaluate_all("all => all.map(one => one.dataset.number)")
         driver.press("ArrowRight")
     assert seen == [[one] for one in ("opening", *RIGHT, "ending")]
+    assert numbers == [*"12345678"]
     driver.press("PageUp", "Escape")
     assert page.locator("[data-slide]:visible").count() == 10
 

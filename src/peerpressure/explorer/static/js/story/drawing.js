@@ -29,6 +29,9 @@ const AXIS = 44;
 const TOP = 10;
 const HEADING = 20;
 const TICKS = [0, 25, 50, 75, 100];
+const DAYS = [0, 10, 25, 100];
+// Room for the name of a value that all rows share.
+const NAMED = 16;
 
 /**
  * @param {Element} parent
@@ -72,7 +75,7 @@ class Drawing {
   constructor(svg, look) {
     this.svg = svg;
     this.look = look;
-    this.left = SIDE + (look.names === "left" ? NAME : 0);
+    this.left = SIDE + (look.names === "left" || look.history ? NAME : 0);
   }
 
   x(/** @type {number} */ value) {
@@ -161,11 +164,8 @@ class Drawing {
         person(svg, rows[i].wish < (LOW + HIGH) / 2, this.x(value), y(t), 3, { fill: this.colour(value) });
       });
     });
-    for (const [t, dy] of [
-      [0, 4],
-      [days, 4],
-    ]) {
-      add(svg, "text", { class: "tick", x: this.x(MOST), y: y(t) + dy, "text-anchor": "end" }, `day ${t}`);
+    for (const t of [...DAYS.filter((day) => day === 0 || (far < 1 && day < 0.6 * days)), days]) {
+      add(svg, "text", { class: "tick", x: SIDE, y: y(t) + 4 }, `day ${t}`);
     }
   }
 }
@@ -176,8 +176,8 @@ function circle(/** @type {Drawing} */ drawing, /** @type {Shown} */ shown, /** 
   const { svg, look } = drawing;
   const place = rows.map((_, k) => {
     const angle = (2 * Math.PI * k) / rows.length - Math.PI / 2;
-    const radius = height / 2 - 16;
-    return [look.width / 2 + 1.25 * radius * Math.cos(angle), height / 2 + radius * Math.sin(angle)];
+    const radius = height / 2 - 20;
+    return [look.width / 2 + 1.25 * radius * Math.cos(angle), height / 2 + 8 + radius * Math.sin(angle)];
   });
   for (const [a, b] of friends) {
     const [[x1, y1], [x2, y2]] = [place[a], place[b]];
@@ -187,7 +187,7 @@ function circle(/** @type {Drawing} */ drawing, /** @type {Shown} */ shown, /** 
     const [x, y] = place[k];
     const colours = { class: "both", fill: drawing.colour(row.said), stroke: drawing.colour(row.wish) };
     person(svg, row.wish < (LOW + HIGH) / 2, x, y, 8, colours);
-    if (row.name) add(svg, "text", { class: "name", x: x + 16, y: y + 5 }, row.name);
+    if (row.name) add(svg, "text", { class: "name", x, y: y - 14, "text-anchor": "middle" }, row.name);
   });
 }
 
@@ -203,7 +203,8 @@ export function draw(svg, shown, look) {
   const { rows } = shown;
   const heading = look.names === "above" ? HEADING : 0;
   const between = look.rooms ? HEADING + 18 : 0;
-  const first = TOP + (look.circle ? look.circle + 10 : 0);
+  const isMarked = shown.mark !== undefined && look.words;
+  const first = TOP + (look.circle ? look.circle + 10 : 0) + (isMarked ? NAMED : 0);
   const places = rows.map((_, k) => {
     const room = look.rooms ? Math.floor(k / look.rooms) : 0;
     return first + (k + 0.5) * look.row + (k + 1) * heading + (look.rooms ? (room + 1) * between : 0);
@@ -221,8 +222,9 @@ export function draw(svg, shown, look) {
     add(svg, "rect", { class: "room", x: 2, y, width: look.width - 4, height, rx: 8 });
     add(svg, "text", { class: "name", x: SIDE, y: y - 6 }, k ? "Room B" : "Room A");
   }
-  if (shown.mark !== undefined && look.words) {
+  if (shown.mark !== undefined && isMarked) {
     const x = drawing.x(shown.mark);
+    add(svg, "text", { class: "tick", x, y: first - TOP / 2 - 4, "text-anchor": "middle" }, shown.markName);
     add(svg, "line", { class: "mark", x1: x, x2: x, y1: first - TOP / 2, y2: bottom });
   }
   rows.forEach((row, k) => {

@@ -37,7 +37,7 @@ const KEY = {
   wish: "hollow: what they want",
   said: "full: what they say",
   next: "pale: a day later",
-  told: "bar: what a listener works out",
+  told: "bar: what a listener works out, with a line for how sure that is",
 };
 
 const EXPLORE = el("code", {}, "peerpressure explore");
@@ -55,9 +55,13 @@ class Play {
   /** @type {Row[]} */
   #rows = [];
 
-  /** @param {Toy} toy */
-  constructor(toy) {
+  /**
+   * @param {Toy} toy
+   * @param {number} index among all toys
+   */
+  constructor(toy, index) {
     this.toy = toy;
+    this.number = index + 1;
     this.section = byId(toy.id);
     this.title = part(this.section, "h2").textContent ?? "";
     this.inputs = [...this.section.querySelectorAll("input")];
@@ -90,7 +94,9 @@ class Play {
 
   #build() {
     const { section } = this;
-    part(section, "h2").id = `${section.id}-title`;
+    const heading = part(section, "h2");
+    heading.id = `${section.id}-title`;
+    heading.dataset.number = String(this.number);
     section.setAttribute("aria-labelledby", `${section.id}-title`);
     part(section, ".stage").append(this.svg, this.key);
     // A box or a choice says by itself what is set.
@@ -196,20 +202,31 @@ class Play {
     const told = this.section.dataset.guessed || print.matches ? {} : before;
     const whole = { names: /** @type {const} */ ("none"), wishes: true, words: true, row: 9, ...look, ...told };
     const hides = told === before;
-    const rows = hides ? shown.rows.map((row, k) => this.#beforeGuess(row, k)) : shown.rows;
+    const rows = hides ? this.#beforeGuess(shown.rows) : shown.rows;
     draw(this.svg, { ...shown, rows, mark: hides ? undefined : shown.mark }, { ...whole, ...surface(this.svg) });
     const words = whole.words && rows.some((row) => Number.isFinite(row.said));
-    const has = { wish: whole.wishes, said: words, next: words && "next" in rows[0], told: "told" in rows[0] };
+    const has = {
+      wish: whole.wishes,
+      said: words,
+      next: words && rows[0].next !== undefined,
+      told: rows[0].told !== undefined,
+    };
     const kinds = /** @type {(keyof typeof KEY)[]} */ (Object.keys(KEY));
+    const day = shown.day === undefined ? "" : ` on day ${shown.day}`;
     this.key.replaceChildren(
-      ...kinds.filter((kind) => has[kind]).map((kind) => el("span", { class: kind }, KEY[kind])),
+      ...kinds
+        .filter((kind) => has[kind])
+        .map((kind) => el("span", { class: kind }, KEY[kind] + (kind === "said" ? day : ""))),
     );
     this.svg.setAttribute("aria-label", [this.title, ...(hides ? [] : shown.answer)].join(". "));
   }
 
-  /** What must not be seen before the guess. */
-  #beforeGuess(/** @type {Row} */ { told: _told, sure: _sure, ...row }, /** @type {number} */ k) {
-    return this.toy.id === "friends" && k === 0 ? { ...row, said: Number.NaN } : row;
+  /** The rows without what must not be seen before the guess, and in no telling order. @returns {Row[]} */
+  #beforeGuess(/** @type {Row[]} */ given) {
+    const rows = given.map(({ told: _told, sure: _sure, ...row }, k) => {
+      return this.toy.id === "friends" && k === 0 ? { ...row, said: Number.NaN } : row;
+    });
+    return rows.sort((a, b) => (a.member ?? 0) - (b.member ?? 0));
   }
 }
 
@@ -271,7 +288,7 @@ function start() {
   }
   document.documentElement.dataset.scripted = "";
   followMotion();
-  const plays = toys.map((toy) => new Play(toy));
+  const plays = toys.map((toy, k) => new Play(toy, k));
   byId("contents").append(...plays.map(({ toy, title }) => el("li", {}, el("a", { href: `#${toy.id}` }, title))));
   const paintCover = cover(toys[2]);
   for (const play of plays) play.show();

@@ -15,11 +15,13 @@ import { meanPath, modelOf, runningEstimates, simulate, stdOfMean, verdict } fro
  * @property {number} [told] what a listener makes of it, and how sure that is
  * @property {number} [sure]
  * @property {number} [next] what is said a day later
+ * @property {number} [member] place among all members
  *
  * @typedef {object} Shown what is to be seen for one setting of the control
  * @property {Row[]} rows
  * @property {number} [mark] a value that all rows share
  * @property {string} [markName]
+ * @property {number} [day] on which the rows are heard, where that is not the day of the text
  * @property {number[][]} [paths] what is said day by day, one list a person
  * @property {number[][]} [friends] who hears whom, where that is drawn
  * @property {[string, string][]} [sum] a calculation, line by line
@@ -114,14 +116,21 @@ function friends() {
     show: (wish) => {
       const said = saidFor(wish);
       const moved = saidFor(100) - saidFor(0);
+      const heard = FRIENDS.reduce((sum, one) => sum + one, 0);
       const names = ["You", "Friend", "Friend", "Friend"];
       return {
         rows: [wish, ...FRIENDS].map((one, k) => ({ wish: one, said: k ? one : said, name: names[k] })),
         right: moved > 75 ? "all" : moved > 37 ? "half" : moved > 5 ? "quarter" : "none",
         answer: [
-          `You want ${wish} and say ${two(said)}.`,
+          `You want ${wish} and say ${one(said)}.`,
           `Move your wish all the way, by 100, and your words move by ${rounded(moved)}: yours is one of ` +
             `${FRIENDS.length + 1} voices, and all count the same.`,
+        ],
+        sum: [
+          ["What you want", one(wish)],
+          [`What your friends said: ${FRIENDS.join(", ")}`, `+ ${one(heard)}`],
+          ["Together", one(wish + heard)],
+          ["You say a quarter of that", one(said)],
         ],
         printed: two(said),
       };
@@ -344,6 +353,7 @@ function rooms() {
       const said = `After ${STEADY_DAYS.toLocaleString("en")} days the rooms are ${one(apart)} apart`;
       return {
         rows: wishes.map((wish, i) => ({ wish, said: states[at * n + i], next: states[(at + 1) * n + i] })),
+        day: at,
         paths: wishes.map((_, i) => Array.from({ length: at + 1 }, (_, k) => states[k * n + i])),
         right: fast === "oscillation" ? "never" : "sooner",
         answer:
@@ -469,6 +479,7 @@ function unmasking(/** @type {Club} */ club) {
           told: told[i],
           sure: MOOD / Math.sqrt(days),
           name: i === KIM ? "Kim" : undefined,
+          member: i,
         })),
         right: correct(toldFor(1)) > 0.9 * n ? "know" : correct(toldFor(1)) > 0.6 * n ? "perhaps" : "cannot",
         answer: [
@@ -480,12 +491,12 @@ function unmasking(/** @type {Club} */ club) {
         sum: [
           ["Kim says today", said[KIM].toFixed(4)],
           [
-            `less the part of her friends, who said ${heard.toFixed(4)} yesterday: ${rounded(voices - 1)}/${rounded(voices)} of it`,
+            `less the part of her friends, who said ${heard.toFixed(4)} on average yesterday: ${rounded(voices - 1)}/${rounded(voices)} of it`,
             `− ${ofFriends.toFixed(4)}`,
           ],
           ["leaves her own part", rest.toFixed(4)],
           [`which is 1/${rounded(voices)} of what she wants, her mood included`, `× ${rounded(voices)}`],
-          [`So she wants about (truly ${WISHES[KIM]})`, one(rest * voices)],
+          [`So she wants about this; in truth it is ${WISHES[KIM]}`, one(rest * voices)],
         ],
         printed: `${one(told[KIM])}\n${correct(told)} of ${n}`,
       };
@@ -531,8 +542,8 @@ function hiding(/** @type {Club} */ club) {
           { wish: WISHES[KIM], ...steadfast, name: "one blur, kept" },
         ],
         budget: [
-          ["new every day", freshCost / BUDGET, `${two(freshCost)} of ${BUDGET}`],
-          ["kept", keptCost / BUDGET, `${two(keptCost)} of ${BUDGET}`],
+          ["new every day", freshCost / BUDGET, `${two(freshCost)}\u00a0of\u00a0${BUDGET}`],
+          ["kept", keptCost / BUDGET, `${two(keptCost)}\u00a0of\u00a0${BUDGET}`],
         ],
         right: steadfast.sure > 2 * fresh.sure ? "kept" : fresh.sure > 2 * steadfast.sure ? "fresh" : "alike",
         answer: [
@@ -543,10 +554,10 @@ function hiding(/** @type {Club} */ club) {
             (keptCost > BUDGET
               ? `A blur of ${blur} that is kept is more than the budget of ${BUDGET} can pay.`
               : `The budget of ${BUDGET} pays for a blur of up to ${most} that is kept.`),
-          `Either way, one point of error on the door buys ${one(steadfast.sure / keptCost)} points of hiding` +
+          `For each point by which the door is off, the listener is off by ${one(steadfast.sure / keptCost)} points` +
             (Math.abs(fresh.sure / freshCost / (steadfast.sure / keptCost) - 1) < 0.05
-              ? ": there is no cheaper way. But what a new blur buys is gone with time."
-              : ` if it is kept, and ${one(fresh.sure / freshCost)} if it is new.`),
+              ? ", with either blur. But with a new one both errors shrink from day to day."
+              : ` if it is kept, and by ${one(fresh.sure / freshCost)} if it is new.`),
         ],
         printed: `±${one(fresh.sure)} and ${two(freshCost)}\n±${one(steadfast.sure)} and ${two(keptCost)}`,
       };
