@@ -57,6 +57,19 @@ def presentation(driver: Driver) -> Iterator[str]:
     driver.page.keyboard.press("Escape")
 
 
+def first_screen(driver: Driver) -> Iterator[str]:
+    """All that somebody sees who opens the explorer, with the drawings of why."""
+    driver.go({"scenario": SMALL, "view": {"simple": True}}, "recoveries")
+    driver.page.click("#verdict-why > summary")
+    for scheme in ("light", "dark"):
+        driver.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        driver.frame()
+        yield f"first screen, {scheme}"
+    driver.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    driver.page.click("#verdict-why > summary")
+    driver.page.click("#laboratory")
+
+
 def comparison(driver: Driver) -> Iterator[str]:
     driver.resize(PHONE["width"], PHONE["height"])
     driver.go({"scenario": SMALL, "other": SMALL | {"noise": {"law": "none"}}}, "comparisons")
@@ -70,7 +83,7 @@ def test_axe_finds_no_fault_in_any_state(driver: Driver) -> None:
     driver.wait_for_exact()
     faults = {
         state: found
-        for walk in (refused, menus, observer, presentation, comparison)
+        for walk in (refused, menus, observer, presentation, first_screen, comparison)
         for state in walk(driver)
         if (found := violations(driver.page))
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.explorer.driving import PHONE, SMALL, STEPS, Driver, fragment_of
+from tests.explorer.driving import PHONE, SMALL, STEPS, STILL, Driver, fragment_of
 from tests.explorer.test_page_stage import agents_on
 
 # Where things are in the window.
@@ -142,6 +142,41 @@ def check_walk(driver: Driver) -> None:
         driver.press("Tab")
     assert STOPS | {"log-time", "range"} <= set(seen)
     assert any(name.startswith("parameter-") for name in seen)
+
+
+def test_the_first_screen_has_one_sentence_and_one_control(driver: Driver) -> None:
+    page, windows = driver.page, ((1440, 900), (1024, 768), (390, 844))
+    said = {
+        "0": ("not at all", "never agree"),
+        "1": ("steadily", "everybody says 0.45, the weighted average"),
+        "2": ("too fast", "left over from the first steps"),
+    }
+    places: dict[int, set[tuple[float, ...]]] = {}
+    driver.go({"scenario": SMALL, "view": {"simple": True}}, "recoveries")
+    for power, (words, sentence) in said.items():
+        with driver.answering("recoveries"):
+            page.locator("#growth").fill(power)
+        assert page.inner_text("#one-control output") == words
+        assert page.get_attribute("#growth", "aria-valuetext") == words
+        assert sentence in page.inner_text("#verdict-plain")
+        assert page.is_hidden("#verdict-sentence")
+        # The rows stay where they are, whatever number stands beside them.
+        driver.go_to(STEPS)
+        for width, height in windows:
+            driver.resize(width, height)
+            places.setdefault(width, set()).add(
+                tuple(page.evaluate(BOXES, ["#strip-canvas"])["#strip-canvas"].values())[2:]
+            )
+            assert page.evaluate(COLLISIONS) == [[], []], width
+            assert page.evaluate(BOXES, ["#play"])["#play"]["bottom"] < height
+    assert {len(one) for one in places.values()} == {1}
+    seen = page.locator(":is(button, input, select, summary):visible")
+    assert seen.count() <= 7
+    driver.resize(**STILL["viewport"])
+    page.focus("#laboratory")
+    driver.press("Enter")
+    assert page.is_hidden("#one-control")
+    assert page.is_visible("#step-on")
 
 
 def check_playing(driver: Driver, key: str) -> None:

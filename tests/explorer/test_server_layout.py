@@ -187,6 +187,16 @@ def test_hubs_are_larger_and_most_dots_do_not_overlap() -> None:
     assert np.isfinite(dot_radii(places, np.where(network.degrees == 2, 0, network.degrees))).all()
 
 
+@pytest.mark.parametrize("name", ["karate", "les_miserables"])
+def test_no_dot_of_a_few_agents_covers_another(name: str) -> None:
+    network = pp.networks.named(name)
+    places = drawing(network)
+    radii = dot_radii(places, network.degrees)
+    apart = np.linalg.norm(places[:, None].astype(float) - places, axis=2) + 9 * np.eye(network.n)
+    assert (apart / (radii + radii[:, None])).min() > 0.97
+    assert radii.max() > 2 * radii.min()
+
+
 def test_large_networks_are_drawn_by_their_pivots(monkeypatch: pytest.MonkeyPatch) -> None:
     network = pp.networks.grid(14, 14)
     whole = stress(network, drawing(network).astype(np.float64))

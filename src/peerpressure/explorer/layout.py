@@ -31,6 +31,8 @@ ITERATIONS = 30  # towards the principal directions, from which the descent star
 DIGITS = 6  # of the start, after the decimal point
 HUB = 20.0  # ratio of the areas of the largest and the smallest dot, whose radii then differ by a factor of 4.5
 TOUCHING, TOUCHING_OF_MANY = 0.5, 0.8  # share of agents whose dots may touch that of the nearest agent
+FEW_AGENTS = 200  # up to which no dot covers a part of another
+GAP, PUSHES = 1.1, 200  # distance of two dots in sums of their radii, and the rounds in which it is reached
 MOST_RADIUS = 0.5  # of the smallest dot, for a few agents far apart
 # Fixed: a network looks the same in every session.
 _SEED = 20
@@ -50,7 +52,28 @@ def drawing(network: Network) -> Drawing:
     """Return a position within [−1, 1]² for each agent, (agents, 2), the longer extent being horizontal."""
     known = shape_of(network)
     # Sines, too, are rounded differently by different processors.
-    return _scaled(_stress_layout(network) if known is None else known.round(DIGITS))
+    places = _scaled(_stress_layout(network) if known is None else known.round(DIGITS))
+    if known is not None or network.n > FEW_AGENTS:
+        return places
+    # Weights do not matter to a drawing.
+    neighbours = np.diff(network.mutual.indptr)
+    return _scaled(_uncovered(places, dot_radii(places, neighbours, TOUCHING)))
+
+
+def _uncovered(places: Drawing, radii: NDArray[np.float32]) -> Places:
+    """Return positions at which no dot covers a part of another, moved no further than that takes."""
+    moved = places.astype(np.float64)
+    first, second = np.triu_indices(len(moved), 1)
+    free = GAP * (radii[first] + radii[second])
+    for _ in range(PUSHES):
+        between = moved[first] - moved[second]
+        away = np.maximum(np.sqrt((between**2).sum(axis=1)), 1e-9)
+        push = (np.maximum(free - away, 0) / away / 2)[:, None] * between
+        if not push.any():
+            break
+        np.add.at(moved, first, push)
+        np.add.at(moved, second, -push)
+    return moved
 
 
 def _stress_layout(network: Network) -> Places:
@@ -198,11 +221,12 @@ def _scaled(places: Places) -> Drawing:
     return framed
 
 
-def dot_radii(places: Drawing, sizes: NDArray[Any]) -> NDArray[np.float32]:
+def dot_radii(places: Drawing, sizes: NDArray[Any], touching: float | None = None) -> NDArray[np.float32]:
     """Return the radius of each agent's dot in units of the layout, (agents,): hubs larger, and few dots overlapping.
 
-    ``sizes`` are the degrees. The area grows with the degree, from dots of equal size where the degrees differ by a
-    factor of 2 at most to HUB times the area of the smallest dot.
+    ``sizes`` are the degrees, and ``touching`` the share of dots that may touch the nearest one: by default none of a
+    few agents. The area grows with the degree, from dots of equal size where the degrees differ by a factor of 2 at
+    most to HUB times the area of the smallest dot.
     """
     from scipy.spatial import cKDTree
 
@@ -212,6 +236,8 @@ def dot_radii(places: Drawing, sizes: NDArray[Any]) -> NDArray[np.float32]:
     areas = 1 + (largest - 1) * (sizes - smallest) / max(highest - smallest, 1e-300)
     radii = np.sqrt(areas)
     distances, other = cKDTree(places).query(places, k=2)
-    touching = TOUCHING if len(places) <= MANY_AGENTS else TOUCHING_OF_MANY
+    if touching is None:
+        many = TOUCHING if len(places) <= MANY_AGENTS else TOUCHING_OF_MANY
+        touching = 0.0 if len(places) <= FEW_AGENTS else many
     scale = np.quantile(distances[:, 1] / (radii + radii[other[:, 1]]), touching)
     return (min(float(scale), MOST_RADIUS) * radii).astype(np.float32)

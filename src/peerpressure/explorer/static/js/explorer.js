@@ -12,8 +12,9 @@ import { Controls } from "./controls.js";
 import { Curves, PressurePanel } from "./curves.js";
 import { byId } from "./elements.js";
 import { Estimates } from "./estimates.js";
-import { segmented, slider } from "./fields.js";
+import { segmented } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
+import { inOneSentence, offerOneControl } from "./first-screen.js";
 import { showRecorded } from "./fixed.js";
 import { agentName } from "./format.js";
 import { Inference } from "./inference.js";
@@ -48,12 +49,6 @@ const COLOURS = [
   { id: "hidden", title: "Hidden" },
   { id: "exposure", title: "Exposure" },
 ];
-
-/** The control of the first screen. @type {import("./types.js").Parameter} */
-const GROWTH = {
-  ...{ name: "exponent", title: "How fast pressure grows, as a power of time", kind: "float" },
-  ...{ min: 0, max: 3, step: 0.25, default: 1 },
-};
 
 /**
  * Count the answers shown in an attribute of the page; tests wait for the next one.
@@ -205,7 +200,7 @@ class Explorer {
     this.#listenToState();
     this.#listenToAddress();
     this.#listenToButtons();
-    this.#offerOneControl();
+    offerOneControl(this.store);
     this.#listenToValidity();
     // On a first visit only: a link shows what it was made to show, also one that the server was started with.
     const { view } = this.catalogue.default;
@@ -259,6 +254,9 @@ class Explorer {
     this.#showView();
     const adapts = run.arrays.hidden.shape.length > 1;
     showVerdict(run.header.verdict, run.header.class_values, run.header.this_run, adapts);
+    byId("verdict-plain").textContent =
+      (adapts ? null : inOneSentence(run.header.verdict, run.arrays.hidden, this.store.scenario.pressure)) ??
+      run.header.verdict.summary;
     byId("name-b").textContent = run.header.verdict.heading;
     this.#showTopics(run.header.topics, run.header.topic);
     this.#showFollowed();
@@ -427,27 +425,6 @@ class Explorer {
   /** Whether only the story is shown. A recording of it has nothing to set there, and shows all. */
   get #isSimple() {
     return this.store.view.simple && !this.catalogue.recorded;
-  }
-
-  /** Offer the one control of the first screen: how fast pressure grows, from not at all to much too fast. */
-  #offerOneControl() {
-    const { store } = this;
-    const build = () => {
-      const { kind, exponent = 1 } = store.scenario.pressure ?? {};
-      const value = kind === "constant" ? 0 : Number(exponent);
-      const onInput = (/** @type {number} */ power) => {
-        shown = power;
-        store.setScenario("pressure", { kind: "power", scale: 1, exponent: power });
-      };
-      shown = value;
-      byId("one-control").replaceChildren(slider({ parameter: GROWTH, path: "pressure.growth", value, onInput }));
-    };
-    let shown = NaN;
-    build();
-    store.onScenario(({ pressure }) => {
-      if (Number(pressure?.exponent ?? 1) !== shown) build();
-    });
-    byId("laboratory").addEventListener("click", () => store.setView({ simple: false }));
   }
 
   /** @param {Preset} preset */

@@ -180,10 +180,19 @@ export class Stage {
   /** Some agents, with the colours of their hidden opinions at the start. */
   get sample() {
     const hidden = this.run?.arrays.hidden ?? [];
+    return { agents: this.#sample, colours: this.#sample.map((agent) => this.colourOf(hidden[agent])) };
+  }
+
+  /** Return where an opinion lies among all of the run, from 0 to 1. */
+  partOf(/** @type {number} */ value) {
     const { centre, half } = this.domain;
+    return 0.5 + (value - centre) / (2 * half);
+  }
+
+  /** Return the colour of an opinion. */
+  colourOf(/** @type {number} */ value) {
     const { css, level } = this.#opinionScale;
-    const colours = this.#sample.map((agent) => css[level(0.5 + (hidden[agent] - centre) / (2 * half))]);
-    return { agents: this.#sample, colours };
+    return css[level(this.partOf(value))];
   }
 
   /** The range of public opinions from the first step on, and of hidden ones. */
@@ -318,20 +327,28 @@ export class Stage {
   #showKey() {
     const exposed = this.#exposure() !== null;
     const scale = exposed ? this.#exposureScale : this.#opinionScale;
-    const stops = scale.css.filter((_, level) => level % 16 === 0).join(", ");
-    byId("key-bar").style.setProperty("background", `linear-gradient(to right, ${stops})`);
+    const gradient = (/** @type {import("./colour.js").Scale} */ { css }) => {
+      return `linear-gradient(to right, ${css.filter((_, level) => level % 16 === 0).join(", ")})`;
+    };
+    byId("key-bar").style.setProperty("background", gradient(scale));
+    byId("strip-bar").style.setProperty("background", gradient(this.#opinionScale));
     const button = byId("zoom-colours");
     button.hidden = exposed || !this.#varies;
     button.setAttribute("aria-pressed", String(this.zoomed));
     const zoomed = this.#isZoomed && !exposed;
     const rings = !exposed && this.store.view.colour !== "hidden" && this.view.size >= MIN_RINGED_SIZE;
-    const [low, , high] = rangeLabels(this.domain);
+    const [low, centre, high] = rangeLabels(this.domain);
+    [...byId("strip-marks").children].forEach((mark, k) => {
+      mark.textContent = [low, centre, high][k];
+    });
     byId("key").dataset.zoomed = String(zoomed);
     // Rings would need other colours than these.
     byId("key-note").textContent = zoomed
       ? `Zoomed in: hidden opinions span ${low} to ${high}, and have no rings here.`
       : rings
-        ? "A dot is an agent. Fill: public opinion, ring: hidden opinion."
+        ? "simple" in document.documentElement.dataset
+          ? "A dot is a person. Fill: what they say, ring: what they think."
+          : "A dot is an agent. Fill: public opinion, ring: hidden opinion."
         : "A dot is an agent, in the colour of what is chosen above.";
     this.#showRange(exposed);
   }

@@ -15,6 +15,8 @@ const MARGIN = 6;
 const ROOMY = 50;
 // The part of a row that they take up.
 const FILLED = 0.7;
+// Below this nobody sees a difference, and what is said of it is as wide as other numbers.
+const TINY = 0.001;
 
 /**
  * Return the difference between the largest and the smallest value.
@@ -68,7 +70,9 @@ export class Strip {
    */
   #write(name, words, value) {
     const output = byId(`strip-${name}`);
-    const text = value === null || !Number.isFinite(value) ? "nothing yet" : `${words} ${formatFixed(value)}`;
+    const isTiny = value !== null && value > 0 && value < TINY;
+    const number = value === null || isTiny ? `below ${TINY}` : formatFixed(value);
+    const text = value === null || !Number.isFinite(value) ? "nothing yet" : `${words} ${number}`;
     output.dataset.value = String(value);
     if (output.textContent !== text) output.textContent = text;
   }
@@ -81,14 +85,13 @@ export class Strip {
     this.canvas.height = Math.round(height * density);
     const ctx = context2d(this.canvas);
     ctx.scale(density, density);
-    const { centre, half } = this.stage.domain;
-    const toX = (/** @type {number} */ value) => {
-      const part = 0.5 + (value - centre) / (2 * half);
-      return MARGIN + Math.min(1, Math.max(0, part)) * (width - 2 * MARGIN);
-    };
     const { agents, colours } = this.stage.sample;
     const roomy = height / 3 > ROOMY;
     const radius = roomy ? RADIUS.large : RADIUS.small;
+    const toX = (/** @type {number} */ value) => {
+      const part = Math.min(1, Math.max(0, this.stage.partOf(value)));
+      return MARGIN + part * (width - 2 * MARGIN);
+    };
     const toY = (/** @type {number} */ row, /** @type {number} */ k) => {
       const within = roomy && agents.length > 1 ? FILLED * (k / (agents.length - 1) - 0.5) : 0;
       return ((row + 0.5 + within) * height) / 3;
@@ -104,9 +107,9 @@ export class Strip {
     });
     ctx.globalAlpha = 1;
     agents.forEach((agent, k) => {
-      ctx.fillStyle = colours[k];
       rows.forEach((values, row) => {
         if (!Number.isFinite(values[agent])) return;
+        ctx.fillStyle = this.stage.colourOf(values[agent]);
         ctx.beginPath();
         ctx.arc(toX(values[agent]), toY(row, k), radius, 0, 2 * Math.PI);
         ctx.fill();

@@ -190,7 +190,10 @@ export function reasonsInPictures({ outcome }, adapts) {
   if (!middle || adapts) return [];
   /** @type {[Drawing, string][]} */
   const frames = [
-    [rule, "What an agent says is a mix: a part of what it thinks, and a part of what its neighbours have just said."],
+    [
+      rule,
+      "What anybody says is a mix: a part of what they think, and a part of what their neighbours have just said.",
+    ],
     ...middle,
     [
       remain,
