@@ -14,7 +14,7 @@ from peerpressure.scenario import Experiment, parse_scenario
 from tests.cli.calling import run
 
 Captured = pytest.CaptureFixture[str]
-DRAWN = "-weighted mean of hidden opinions drawn at random"
+DRAWN = "mean of hidden opinions drawn at random"
 ROW = "drawn at random, uniformly from 0 to 1, seed"
 
 
@@ -54,7 +54,7 @@ def test_a_table_gives_the_opinions(capfd: Captured, folder: Path, words_given: 
     assert answer["hidden_drawn"] is None
     text = run(capfd, "diagnose", "--network", "edges.csv", "--hidden", words_given).out
     assert "at random" not in text
-    assert "-weighted mean of hidden opinions" in words(text)
+    assert "mean of hidden opinions" in words(text)
 
 
 def test_the_table_overrides_a_scenario(capfd: Captured, folder: Path) -> None:
@@ -105,8 +105,10 @@ def test_given_opinions_are_not_called_random(capfd: Captured, folder: Path) -> 
 
 def test_the_sentence_says_so() -> None:
     verdict = diagnose(Model(k2(), hidden=[0, 1]))
-    given = "All agents come to agree on 0.50, the stubbornness-weighted mean of hidden opinions."
+    given = "All agents come to agree on 0.50, the mean of hidden opinions."
     assert verdict.summary == given
     drawn = replace(verdict, drawn="drawn at random, uniformly from 0 to 1, seed 3")
     assert drawn.summary == given.replace("opinions", "opinions drawn at random")
     assert "uniformly from 0 to 1, seed 3" in str(drawn)
+    stubborn = diagnose(Model(k2(), hidden=[0, 1], stubbornness=[1, 3]))
+    assert stubborn.summary == "All agents come to agree on 0.75, the stubbornness-weighted mean of hidden opinions."

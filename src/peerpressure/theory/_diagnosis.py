@@ -130,6 +130,7 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
         directed=long_run.model.network.directed,
         span=float(np.ptp(long_run.model.x0)),
         chance=chance_of(long_run),
+        weighted=bool(np.ptp(long_run.model.s) > 0),
     )
 
 

@@ -213,6 +213,8 @@ class Verdict:
         What random limits depend on: "noise", "updates" and "network", as far as each counts.
     drawn : str, optional
         How hidden opinions were drawn at random, if they were.
+    weighted : bool, default False
+        Whether agents differ in stubbornness, so v is a weighted mean also on an undirected network.
 
     See Also
     --------
@@ -245,6 +247,7 @@ class Verdict:
     span: float = 0.0
     chance: tuple[str, ...] = ()
     drawn: str | None = None
+    weighted: bool = False
 
     @property
     def agrees(self) -> bool | None:
@@ -327,14 +330,14 @@ class Verdict:
         >>> from peerpressure.networks import k2
         >>> print(diagnose(Model(k2(), hidden=[0.0, 1.0]), steps=100, advise=False).answer())
         Consensus on v
-        All agents come to agree on 0.50, the stubbornness-weighted mean of hidden opinions.
+        All agents come to agree on 0.50, the mean of hidden opinions.
         After 100 steps agents are typically 0.005 away from it.
         <BLANKLINE>
           within 0.05 of each other  from step 19 on
           within 0.05 of v           from step 9 on
                                      RMS over agents and noise, exact, up to step 100; agents on
                                      opposite sides of v differ more from each other
-          v                          0.5, the stubbornness-weighted mean of hidden opinions
+          v                          0.5, the mean of hidden opinions
           peer pressure              ρ_t = t at step t
         """
         paragraphs = [self.summary, *([] if self.outlook is None else [self.outlook])]
@@ -458,7 +461,8 @@ def _meaning(verdict: Verdict) -> str:
     if len(verdict.classes) == 1 and verdict.classes[0].agents.size == 1:
         return "the opinion of the only agent who listens to nobody"
     drawn = "" if verdict.drawn is None else " drawn at random"
-    return f"the {'influence' if verdict.directed else 'stubbornness'}-weighted mean of hidden opinions{drawn}"
+    weights = "influence-weighted " if verdict.directed else "stubbornness-weighted " if verdict.weighted else ""
+    return f"the {weights}mean of hidden opinions{drawn}"
 
 
 def as_html(verdict: Verdict) -> str:
