@@ -378,6 +378,7 @@ def test_time_zero_and_real_times() -> None:
         (Linear(2, 1), "ρ_t = 2 t + 1"),
         (Linear(2, -1), "ρ_t = 2 t − 1"),
         (Power(1.5), "ρ_t = t^1.5"),
+        (Power(1, scale=2), "ρ_t = 2 t"),
         (Power(-1, 2), "ρ_t = 2 t^-1"),
         (Logarithmic(), "ρ_t = log(1 + t)"),
         (StretchedExponential(), "ρ_t = 2^√t"),

@@ -77,6 +77,7 @@ def test_an_exported_page_computes_what_the_server_answers(number: int) -> None:
         if question == "run":
             assert facts["verdict"]["outcome"] == own["verdict"]["outcome"]
             assert facts["verdict"]["heading"] == own["verdict"]["heading"]
+            assert facts["pressure"] == own["pressure"]
             assert {"n", "class_values", "own_limits", "signed", "replicates"} <= set(facts)
 
 

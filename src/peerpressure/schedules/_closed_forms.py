@@ -276,7 +276,7 @@ class Power(Schedule):
     @property
     def formula_text(self) -> str:
         """Power of t, such as 2 t^1.5."""
-        return f"{factor(self.scale)}t^{self.exponent:.6g}"
+        return f"{factor(self.scale)}t" + f"^{self.exponent:.6g}" * (self.exponent != 1)
 
 
 @final

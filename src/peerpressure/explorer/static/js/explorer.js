@@ -191,7 +191,10 @@ class Explorer {
     if (recorded) {
       const has = { compares: this.store.other !== null, hasFiles: "scenarios" in recorded.provenance };
       showRecorded(recorded, has);
-      if (recorded.plays) new Controls(this.store, this.catalogue, actions, ["pressure", "noise", "run"]);
+      if (recorded.plays) {
+        new Controls(this.store, this.catalogue, actions, ["pressure", "noise", "run"]);
+        this.#offerWhatIsKnown();
+      }
     } else new Controls(this.store, this.catalogue, actions);
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
@@ -422,9 +425,24 @@ class Explorer {
     this.stage.setExposure(this.stage.exposure);
   }
 
-  /** Whether only the story is shown. A recording of it has nothing to set there, and shows all. */
+  /** Whether only the first screen is shown. A recording that computes nothing has nothing to set there, and shows all. */
   get #isSimple() {
-    return this.store.view.simple && !this.catalogue.recorded;
+    const { recorded } = this.catalogue;
+    return this.store.view.simple && (!recorded || recorded.plays);
+  }
+
+  /** In a page that computes by itself: what was recorded of its first run alone is offered while that is shown. */
+  #offerWhatIsKnown() {
+    const { store } = this;
+    const text = (/** @type {import("./types.js").Scenario} */ { observe: _, privacy: __, ...rest }) =>
+      JSON.stringify(rest);
+    const recorded = text(store.scenario);
+    store.onScenario((now) => {
+      const isOther = text(now) !== recorded;
+      document.documentElement.toggleAttribute("data-changed", isOther);
+      const { tab, colour } = store.view;
+      if (isOther && (tab !== "curves" || colour === "exposure")) store.setView({ tab: "curves", colour: "public" });
+    });
   }
 
   /** @param {Preset} preset */

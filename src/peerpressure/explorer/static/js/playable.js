@@ -99,10 +99,12 @@ function verdictOf(/** @type {engine.Model} */ model, /** @type {Base} */ { head
     found.reason = error.message;
   }
   const v = value.toPrecision(3).replace("-", "−");
+  const isWeighted = model.stubbornness.some((one) => one !== model.stubbornness[0]);
+  const mean = `the ${isWeighted ? "stubbornness-weighted " : ""}mean of hidden opinions`;
   /** @type {Record<string, string>} */
   const summaries = {
-    consensus: `All agents come to agree on ${v}, the stubbornness-weighted mean of hidden opinions.`,
-    biased_consensus: `All agents come to agree, but not on ${v}, the mean of what they think.`,
+    consensus: `All agents come to agree on ${v}, ${mean}.`,
+    biased_consensus: `All agents come to agree on a value that depends on the noise and the start, not on ${v}, ${mean}.`,
     disagreement: "Agents come closer to each other and never agree.",
     oscillation: "The agents of two sides exchange two values forever.",
     periodic: "Agents keep exchanging different values.",
@@ -150,7 +152,7 @@ function runOf({ model, steps, seed }, replicates, base) {
   const header = {
     ...{ n, topics: [], topic: 0, steps, replicates: count, consensus_value: base.value, class_values: [base.value] },
     ...{ own_limits: false, signed: false, this_run: "", verdict: verdictOf(model, base) },
-    pressure: model.text,
+    pressure: `ρ_t = ${model.text.replaceAll("*", " ")}`,
   };
   return {
     header,

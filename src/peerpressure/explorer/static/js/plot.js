@@ -202,7 +202,12 @@ export class Plot {
       },
       axes: [
         { ...axis(logX), ...title, size: 30 * room, gap: 3 * room, space: 50 * room },
-        { ...axis(logY), size: 44 * room, gap: 4 * room, space: 30 * room },
+        {
+          ...axis(logY),
+          // As wide as the longest label, of which a letter is some 6.6 pixels wide.
+          size: (_, labels) => room * Math.max(44, 14 + 6.6 * Math.max(0, ...(labels ?? []).map((one) => one.length))),
+          ...{ gap: 4 * room, space: 30 * room },
+        },
       ],
       series: [
         {},

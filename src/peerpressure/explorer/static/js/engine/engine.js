@@ -153,17 +153,19 @@ function networkOfSection(section, drawn) {
 function scheduleOf(section) {
   const kind = section.kind ?? (section.formula === undefined ? "linear" : "formula");
   const number = (/** @type {string} */ key, /** @type {number} */ otherwise) => Number(section[key] ?? otherwise);
+  const times = (/** @type {number} */ factor, /** @type {string} */ rest) =>
+    factor === 1 ? rest : `${factor}*${rest}`;
   switch (kind) {
     case "formula":
       return String(section.formula ?? section.text);
     case "constant":
       return `${number("value", 0)}`;
     case "linear":
-      return `${number("slope", 1)}*t + ${number("offset", 0)}`;
+      return times(number("slope", 1), "t") + (number("offset", 0) ? ` + ${number("offset", 0)}` : "");
     case "power":
-      return `${number("scale", 1)}*t^${number("exponent", 1)}`;
+      return times(number("scale", 1), number("exponent", 1) === 1 ? "t" : `t^${number("exponent", 1)}`);
     case "logarithmic":
-      return `${number("scale", 1)}*log1p(t)`;
+      return times(number("scale", 1), "log1p(t)");
     case "stretched_exponential":
       return `${number("base", 2)}^(t^${number("exponent", 0.5)})`;
     case "table":
