@@ -13,6 +13,7 @@ from matplotlib.collections import PathCollection
 import peerpressure as pp
 from peerpressure import networks, privacy, recovery
 from peerpressure.errors import InvalidInputError, NetworkError
+from peerpressure.plotting.style import of_opinions
 from tests.support.test_read_only import NOISY, run
 
 FAILING = networks.failing_edges(networks.cycle(5), 0.2, 9, seed=1)
@@ -108,7 +109,22 @@ def test_agents_who_agree_lie_on_a_level_line_and_others_do_not() -> None:
 
 def test_small_differences_between_agents_look_small() -> None:
     for result in (privacy.budget(NOISY, 20), privacy.exposure(NOISY, 20, observed=[0])):
-        assert result.plot().get_ylim()[0] == 0
+        axes = result.plot()
+        assert axes.get_ylim()[0] == 0
+        # A dot at the edge would be cut in half.
+        assert max(np.asarray(one.get_offsets())[:, 1].max() for one in axes.collections) < 0.95 * axes.get_ylim()[1]
+
+
+def test_what_is_forecast_and_what_comes_of_it_stand_side_by_side() -> None:
+    axes = pp.diagnose(pp.Model(networks.cycle(5), np.linspace(0, 1, 5), pressure=0.5), 500, advise=False).plot()
+    dots, crosses = (np.asarray(one.get_offsets())[:, 0] for one in axes.collections if isinstance(one, PathCollection))
+    assert (crosses - dots).tolist() == pytest.approx([0.3] * 5)
+
+
+def test_moments_have_the_colours_of_opinions_where_they_begin() -> None:
+    axes = pp.moments(pp.Model(networks.path(3), [1.0, 0.5, 0.0], pressure="t"), 5).plot()
+    colours = np.array([line.get_color() for line in axes.lines])
+    np.testing.assert_allclose(colours, of_opinions()([1.0, 0.5, 0.0]))
 
 
 def test_a_network_is_coloured_by_values_in_order_or_by_label() -> None:

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 MOST_LINES = 300  # agents whose lines are drawn
 MOST_BANDS = 12  # lines with a band each
 MOST_TIMES = 2_000  # more are not visible
+BESIDE = 0.3  # of the width of an agent, between the marks of two series
 MOST_TICKS = 40  # agents whose names stand below the axis
 LINE = 48  # letters of all names that fit side by side
 LEAST_SIDE = 0.3  # of a drawing's shorter side to its longer one
@@ -68,7 +69,10 @@ def bands(ax: Axes | None, times: NDArray[Any], middle: Array, low: Array, high:
     """Draw lines over time, each with a band if they are few; the arrays are (times, lines), and names label a few."""
     axes = own_axes(ax)
     rows, chosen = _spread(times.size, MOST_TIMES), _spread(middle.shape[1], MOST_LINES)
-    colours = in_order()(np.linspace(0, 1, max(chosen.size, 2)))
+    begin = middle[0]
+    alike = not np.ptp(begin) > 0
+    # In the colours of opinions where they begin apart, as runs are drawn.
+    colours = in_order()(np.linspace(0, 1, max(chosen.size, 2))) if alike else _shades(begin)[chosen]
     for colour, k in zip(colours, chosen, strict=False):
         name = names[k] if len(names) <= MOST_BANDS else None
         axes.plot(times[rows], middle[rows, k], color=colour, linewidth=1.0, label=name)
@@ -78,6 +82,13 @@ def bands(ax: Axes | None, times: NDArray[Any], middle: Array, low: Array, high:
     if 1 < len(names) <= MOST_BANDS:
         axes.legend(frameon=False, fontsize="small")
     return axes
+
+
+def _shades(opinions: Array) -> Array:
+    """Return the colours of opinions, of which the lowest and the highest have those at the ends."""
+    low, high = np.nanmin(opinions), np.nanmax(opinions)
+    shades: Array = of_opinions()((opinions - low) / (high - low))
+    return shades
 
 
 def extremes(ax: Axes | None, times: NDArray[Any], low: Array, high: Array, mean: Array, level: float | None) -> Axes:
@@ -138,9 +149,9 @@ def by_agent(
 ) -> Axes:
     """Draw values of agents in the order of the first series; each has values and the ends of bars, or None for these.
 
-    The first series has dots with bars, the others crosses. Values that are not finite are left out, and an agent
-    without a value in the first series is ordered by the next one. The axis of values is at least as long as ``least``,
-    and begins at 0 if ``from_zero``: small differences must look small.
+    The first series has dots with bars, the others crosses beside them. Values that are not finite are left out, and
+    an agent without a value in the first series is ordered by the next one. The axis of values is at least as long as
+    ``least``, and begins at 0 if ``from_zero``: small differences must look small.
     """
     axes = own_axes(ax)
     keys = np.full(len(names), np.inf)
@@ -151,18 +162,20 @@ def by_agent(
     few = order.size <= 4 * MOST_TICKS
     for k, (name, (values, low, high)) in enumerate(series.items()):
         y, colour = values[order], (BLUE, RED, GREY)[k % 3]
+        x = places + BESIDE * (k - (len(series) - 1) / 2)
         if low is not None and high is not None:
             seen = np.isfinite(low[order]) & np.isfinite(high[order])
-            axes.vlines(places[seen], low[order][seen], high[order][seen], color=colour, alpha=0.45, linewidth=1.0)
+            axes.vlines(x[seen], low[order][seen], high[order][seen], color=colour, alpha=0.45, linewidth=1.0)
         mark: dict[str, Any] = {"marker": "x", "s": 22} if k else {"marker": "o", "s": 16 if few else 4}
         seen = np.isfinite(y)
-        axes.scatter(places[seen], y[seen], color=colour, linewidths=1.0 if k else 0, label=name, zorder=3, **mark)
+        axes.scatter(x[seen], y[seen], color=colour, linewidths=1.0 if k else 0, label=name, zorder=3, **mark)
     if level is not None:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=1, label="$v$")
     _name_agents(axes, [names[i] for i in order])
     bottom, top = axes.get_ylim()
     if from_zero:
-        axes.set_ylim(0, top if top > 0 else 1)
+        # Above the highest dot, which the edge would cut.
+        axes.set_ylim(0, 1.08 * max(top, axes.dataLim.y1) if top > 0 else 1)
     elif top - bottom < least:
         axes.set_ylim((bottom + top - 1.1 * least) / 2, (bottom + top + 1.1 * least) / 2)
     axes.set_xlabel("agent, in order of value")
