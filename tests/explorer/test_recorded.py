@@ -11,6 +11,8 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.explorer.bundle import page
+from peerpressure.explorer.protocol import Limits
+from peerpressure.explorer.recorded import record
 from peerpressure.scenario import scenario_from
 from peerpressure.support.text import HtmlPage
 from tests.explorer.driving import SMALL, STEPS, STILL, Driver, violations
@@ -130,3 +132,28 @@ def test_an_exported_page_is_all_there_from_disk_and_in_a_notebook(browser: Brow
         assert {request.url.partition("#")[0] for request in driver.asked} == {file.as_uri()}
         assert driver.said == []
         check_notebook(driver, file)
+
+
+def test_a_page_to_play_with_opens_in_the_first_screen_and_offers_what_it_can_compute(
+    browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(str(page(record({"scenario": SMALL, "view": {"simple": True}}, Limits(), ""))), "utf-8")
+    with browser.new_context(**STILL, offline=True) as context:
+        driver = Driver(context.new_page(), file.as_uri())
+        driver.page.goto(file.as_uri())
+        driver.exist("html[data-runs][data-recoveries][data-simple]")
+        with driver.answering("recoveries"):
+            driver.page.locator("#growth").fill("2")
+        assert "left over from the first steps" in driver.page.inner_text("#verdict-plain")
+        driver.page.click("#laboratory")
+        assert driver.page.inner_text("#pressure-text") == "ρt = t2"
+        # What was recorded of another run is not offered for this one.
+        for selector in ("#tab-observer", "#colour-mode [value=exposure]"):
+            assert driver.page.is_hidden(selector)
+        with driver.answering("recoveries"):
+            driver.page.click("#undo")
+        # Both changes were one after the other, and are undone together.
+        driver.page.click("#laboratory")
+        assert driver.page.is_visible("#tab-observer")
+        assert driver.said == []
