@@ -100,11 +100,12 @@ function verdictOf(/** @type {engine.Model} */ model, /** @type {Base} */ { head
   }
   const v = value.toPrecision(3).replace("-", "−");
   const isWeighted = model.stubbornness.some((one) => one !== model.stubbornness[0]);
+  const cause = model.noise.law === "none" ? "the start" : "the noise and the start";
   const mean = `the ${isWeighted ? "stubbornness-weighted " : ""}mean of hidden opinions`;
   /** @type {Record<string, string>} */
   const summaries = {
     consensus: `All agents come to agree on ${v}, ${mean}.`,
-    biased_consensus: `All agents come to agree on a value that depends on the noise and the start, not on ${v}, ${mean}.`,
+    biased_consensus: `All agents come to agree on a value that depends on ${cause}, not on ${v}, ${mean}.`,
     disagreement: "Agents come closer to each other and never agree.",
     oscillation: "The agents of two sides exchange two values forever.",
     periodic: "Agents keep exchanging different values.",
