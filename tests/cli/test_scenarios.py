@@ -59,7 +59,9 @@ def test_every_commented_line_of_the_starter_is_legal(tmp_path: Path, capfd: Cap
     (tmp_path / "friends.csv").write_text("\n".join(f"{i},{(i + 1) % 100}" for i in range(100)))
     events = "\n".join(f"{t},{t - 1},{t % 100}" for t in range(1, 101))
     (tmp_path / "events.csv").write_text(f"time,source,target\n{events}")
-    (tmp_path / "contacts.csv").write_text("\n".join(f"{t}.5,{t},{(t + 1) % 100}" for t in range(100)))
+    (tmp_path / "contacts.csv").write_text(
+        "time,source,target\n" + "\n".join(f"{t}.5,{t},{(t + 1) % 100}" for t in range(100))
+    )
     text = (tmp_path / "scenario.toml").read_text()
     offers = [line for line in text.splitlines() if re.match(r"# [a-z_]+ = ", line)]
     assert len(offers) > 20

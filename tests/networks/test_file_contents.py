@@ -521,11 +521,8 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "promised rows": (".mtx", f"{MARKET}99999999999 99999999999 1\n1 2 1\n", "99999999999 agents.*without gaps"),
     "a promised array": (".mtx", "%%MatrixMarket matrix array real general\n999999 999999\n1\n", "promised"),
     "a huge array": (".npy", HUGE + b" " * (128 - len(HUGE) - 1) + b"\n", "suffix"),
-    # Formats that are not read are named, with lines that convert them.
-    "Excel": (".xlsx", "x", r"an Excel workbook(.|\n)*pandas.read_excel\('friends.xlsx'\)"),
-    "a pickle": (".gpickle", "x", r"a Python pickle(.|\n)*write_graphml\(graph, 'friends.graphml'\)"),
-    "Graphviz": (".dot", "x", r"a Graphviz file(.|\n)*read_dot\('friends.dot'\)"),
-    "UCINET": (".dl", "x", r"a UCINET file(.|\n)*Read_DL\('friends.dl'\)"),
+    "Excel": (".xlsx", "x", r"; use one of \.txt"),
+    "a pickle": (".gpickle", "x", r"write \.graphml"),
     "no suffix": ("", "a b\n", r"use one of .*\.npz"),
 }
 
@@ -679,7 +676,8 @@ def test_matrices_of_other_forms(tmp_path: Path) -> None:
     adjacency(graph, file)
     assert not read_network(file, weight=None).is_weighted
     adjacency(graph, file, index=False)
-    assert agree(read_network(file), graph)
+    with pytest.raises(FileFormatError, match="line 1 must be an edge, got 7 fields"):
+        read_network(file)
     # R leaves out the corner.
     file.write_text(nx.to_pandas_adjacency(graph).to_csv(sep=" ").lstrip())
     assert agree(read_network(file), graph)
@@ -714,7 +712,6 @@ FOUND = {
     "r_edges.csv": "source from 'from', target from 'to', weight from 'weight'; not used: the index",
     "r_matrix.csv": LABELLED,
     "r_matrix.txt": LABELLED,
-    "r_matrix_without_names.csv": "separated by commas, numbered by R",
 }
 
 
@@ -723,8 +720,6 @@ def test_the_same_network_from_igraph_and_r(name: str) -> None:
     expected = nx.Graph()
     weights = [("Ann", "Bob", 0.5), ("Ann", "Cat", 2), ("Bob", "Cat", 1.25), ("Cat", "Dan", 0.001)]
     expected.add_weighted_edges_from(weights)
-    if "without" in name:
-        expected = nx.relabel_nodes(expected, {"Ann": 1, "Bob": 2, "Cat": 3, "Dan": 4})
     assert agree(read_network(FILES / name), expected)
     assert str(describe_network_file(FILES / name)).endswith(FOUND[name])
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError
 from peerpressure.networks import Network, TemporalNetwork, k2, named, path, read_network, write_events, write_network
-from peerpressure.networks._readers import READERS
+from peerpressure.networks.formats import FORMATS
 from tests.networks.strategies import WORDS, edge_table, networks, same
 
 NUMBERS = st.integers(-(10**17), 10**17)
@@ -154,7 +154,7 @@ def intact(suffix: str) -> bytes:
 
 
 @pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
-@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("suffix", FORMATS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200) | LINES.map(lambda x: "\n".join(" ".join(row) for row in x).encode()))
 @example(content=b"%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 1 0\n")
@@ -168,7 +168,7 @@ def test_random_bytes_raise_only_our_errors(suffix: str, content: bytes, tmp_pat
 
 
 @pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
-@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("suffix", FORMATS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 0.999), byte=st.integers(0, 255), cut=st.booleans())
 def test_damaged_files_raise_only_our_errors(suffix: str, place: float, byte: int, cut: bool, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_networks_of_agents_who_meet_and_part(network: dict[str, Any], expected:
 
 def test_events_and_contacts_are_read_from_files(tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_text("time,source,target,weight\n1,ann,bob,1\n3,bob,cat,2\n5,ann,bob,0\n")
-    (tmp_path / "contacts.csv").write_text("0,ann,bob\n20,ann,bob\n70,bob,cat\n500,cat,ann\n")
+    (tmp_path / "contacts.csv").write_text("time,source,target\n0,ann,bob\n20,ann,bob\n70,bob,cat\n500,cat,ann\n")
     run = "\n[run]\nsteps=9"
     changes = parse_scenario(f"[network]\nevents='events.csv'\nperiod=6{run}", folder=tmp_path).temporal_network
     rows = [(1, "ann", "bob"), (3, "bob", "cat", 2.0), (5, "ann", "bob", 0)]
@@ -202,13 +202,13 @@ def test_a_changing_network_that_cannot_be_is_told_at_its_place(network: dict[st
 
 
 def test_a_file_with_a_mistake_is_told_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "events.csv").write_text("1,ann,bob\n3,bob,cat\n2,ann,cat\n")
-    with pytest.raises(ScenarioError, match="line 3: events must come in the order"):
+    (tmp_path / "events.csv").write_text("time,source,target\n1,ann,bob\n3,bob,cat\n2,ann,cat\n")
+    with pytest.raises(ScenarioError, match="line 4: events must come in the order"):
         parse_scenario("[network]\nevents='events.csv'\n[run]\nsteps=9", folder=tmp_path)
 
 
 def test_pieces_that_never_meet_are_refused_or_left_out(tmp_path: Path) -> None:
-    (tmp_path / "events.csv").write_text("1,ann,bob\n1,bob,cat\n2,dan,eve\n")
+    (tmp_path / "events.csv").write_text("time,source,target\n1,ann,bob\n1,bob,cat\n2,dan,eve\n")
     text = "[network]\nevents='events.csv'\n"
     with pytest.raises(ScenarioError, match="largest_component"):
         parse_scenario(f"{text}[run]\nsteps=9", folder=tmp_path)

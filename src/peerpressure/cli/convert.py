@@ -56,9 +56,9 @@ def convert(
 
 def _notes(network: Network, source: Path, target: Path) -> list[str]:
     """Return what the new file does not keep, and what reading it takes."""
-    from peerpressure.networks.graph_files import is_graph_file, read_graph
+    from peerpressure.networks.formats import graph_of, is_graph_file
 
-    attributes = read_graph(source, None).attributes if is_graph_file(source) else []
+    attributes = graph_of(source).attributes if is_graph_file(source) else []
     # Graphs say themselves whether they are directed; all formats hold negative weights without a word.
     plain = not is_graph_file(target)
     needs = [

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from peerpressure.support.tables import TextTable
 
 Facts: TypeAlias = dict[str, str]
-TABLES = (".csv", ".tsv", ".parquet", ".gz")
 
 
 def info(
@@ -189,8 +188,11 @@ def _store(file: Path) -> Facts:
 
 def _network_or_table(file: Path) -> Facts:
     from peerpressure.networks import describe_network_file, read_network
+    from peerpressure.networks.formats import FORMATS
 
-    table = _table(file) if file.suffix.lower() in TABLES else None
+    # Lists separated by spaces are mostly edges.
+    tables = [suffix for suffix, each in FORMATS.items() if each.separator not in (None, " ")]
+    table = _table(file) if file.suffix.lower() in (*tables, ".gz") else None
     if table is not None and not _has_edges(table):
         columns = list(table.heading or ())
         return {"table": f"{len(table.rows):,} rows", "columns": ", ".join(columns)}

@@ -19,6 +19,7 @@ from peerpressure.explorer.layout import Drawing, drawing
 from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, plain_labels
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
+from peerpressure.networks.formats import FORMATS
 from peerpressure.networks.validation import Direction
 from peerpressure.scenario import Experiment, Problem, Scenario, ScenarioError
 from peerpressure.scenario.agents import PARTS, FromAttribute, FromColumn, values_of
@@ -36,8 +37,8 @@ DEFAULTS: Mapping[str, Any] = {"run": {"steps": 1}}
 NETWORK_BYTES, DRAWING_BYTES, SCHEDULE_BYTES = 64 * 2**20, 16 * 2**20, 16 * 2**20  # kept between requests
 ENTRY = 1_000  # bytes that an entry takes besides its arrays
 MAX_PROBLEMS = 1_000  # wording more of them would take seconds
-# Text formats only: archives and binary arrays can hold far more than their size suggests.
-SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
+# Lists and graphs in text only: archives and matrices can hold far more than their size suggests.
+SUFFIXES = tuple(suffix for suffix, each in FORMATS.items() if each.is_text and (each.separator or each.parse))
 
 
 @final

@@ -5,6 +5,13 @@ from ._datasets import (
     recorded_contacts as recorded_contacts,
     recorded_groups as recorded_groups,
 )
+from ._event_files import (
+    describe_events_file as describe_events_file,
+    read_contacts as read_contacts,
+    read_events as read_events,
+    read_waves as read_waves,
+    write_events as write_events,
+)
 from ._generators import (
     GENERATORS as GENERATORS,
     barabasi_albert as barabasi_albert,
@@ -28,15 +35,6 @@ from ._joint_connectivity import (
 )
 from ._network import Network as Network
 from ._network_process import NetworkProcess as NetworkProcess
-from ._readers import (
-    describe_events_file as describe_events_file,
-    describe_network_file as describe_network_file,
-    read_contacts as read_contacts,
-    read_events as read_events,
-    read_labels as read_labels,
-    read_network as read_network,
-    read_waves as read_waves,
-)
 from ._temporal import TemporalNetwork as TemporalNetwork
 from ._temporal_generators import (
     DYNAMICS as DYNAMICS,
@@ -48,6 +46,11 @@ from ._temporal_generators import (
     growing as growing,
     rewiring as rewiring,
 )
-from ._writers import write_events as write_events, write_network as write_network
-from .graph_files import read_attribute as read_attribute
+from .formats import (
+    describe_network_file as describe_network_file,
+    read_attribute as read_attribute,
+    read_labels as read_labels,
+    read_network as read_network,
+    write_network as write_network,
+)
 from .validation import Generator as Generator

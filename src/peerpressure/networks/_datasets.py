@@ -14,8 +14,8 @@ import numpy as np
 
 from peerpressure.errors import FileFormatError, did_you_mean, message
 from peerpressure.networks._edge_lists import Lines
+from peerpressure.networks._event_files import read_lines
 from peerpressure.networks._network import Network
-from peerpressure.networks._readers import read_lines
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Label, network_error
 from peerpressure.support.files import naming

@@ -459,11 +459,6 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 # Events and contacts: a time, two labels and optionally a weight per line
 
 EVENT_ROLES = ("time", "source", "target", "weight")
-# Orders of columns without names: ours first, then those of SNAP and KONECT, which must not be mistaken for it.
-EVENT_ORDERS: dict[int, tuple[tuple[str, ...], ...]] = {
-    3: (EVENT_ROLES[:3], ("source", "target", "time")),
-    4: (EVENT_ROLES, ("source", "target", "time", "weight"), ("source", "target", "weight", "time")),
-}
 EVENT_REMEDY = "write time, source, target and, if any, weight, or say what the columns are with columns=(...)"
 UNCLEAR = (
     "add a heading such as time,source,target, or say what the columns are, for instance with "
@@ -507,15 +502,14 @@ class Lines:
 
 
 def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
-    """Return the columns of a table by ``columns``, by its heading, or in the only order that its contents allow."""
+    """Return the columns of a table by ``columns`` or by its heading."""
     # Columns that are given are checked first: their errors do not depend on the file.
     given = None if columns is None else _given_places(columns)
     table = _with_event_heading(table)
     if not table.rows:
         raise _format_error("a list of events must hold some", "none", EVENT_REMEDY)
+    places = given or _named_places(table)
     _check_widths(table, columns)
-    known = given or _named_places(table)
-    places = known or _only_places(table)
     if given is None and table.heading is not None:
         check_event_weights(table, places)
     for row in table.rows:
@@ -534,7 +528,7 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
         targets,
         _weights(table, places["weight"]) if "weight" in places else None,
         rest,
-        "; ".join([table.description(places), *_without_weights(table, places)]),
+        table.description(places),
         table.has_dates(places["time"]),
     )
 
@@ -564,16 +558,12 @@ def _with_event_heading(table: TextTable) -> TextTable:
 
 
 def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:
-    """Raise if a line has too few or too many fields; without named columns the weight may be left out."""
-    named = columns is not None or table.heading is not None
+    """Raise if a line has too few or too many fields."""
     width = table.width if columns is None else len(columns)
-    if not named:
-        # Without names the first line decides between three and four columns.
-        width = 3 if len(table.rows[0].fields) not in EVENT_ORDERS else min(width, 4)
     if table.heading is not None:
         table.check_headings()
     for row in table.rows:
-        if len(row.fields) != width and (named or len(row.fields) not in EVENT_ORDERS):
+        if len(row.fields) != width:
             raise table.malformed(row, row.described(), EVENT_REMEDY)
 
 
@@ -588,10 +578,10 @@ def _given_places(columns: Sequence[str]) -> Places:
     return {role: k for k, role in enumerate(columns) if role}
 
 
-def _named_places(table: TextTable) -> Places | None:
-    """Return the columns by the names in the heading, or None if there is no heading."""
+def _named_places(table: TextTable) -> Places:
+    """Return the columns by the names in the heading."""
     if table.heading is None:
-        return None
+        raise _format_error("the order of columns without names must be clear", table.rows[0].described(4), UNCLEAR)
     return places_by_name(table.heading)
 
 
@@ -620,31 +610,3 @@ def places_by_name(names: Sequence[str]) -> Places:
         return ordered
     rule = "columns must be named time, source and target"
     raise _format_error(rule, ", ".join(map(repr, names[:6])), UNCLEAR)
-
-
-def _only_places(table: TextTable) -> Places:
-    """Return the only order of columns that their contents allow: only times and weights are fractions or dates."""
-    orders = [dict(zip(order, range(table.width), strict=True)) for order in EVENT_ORDERS[table.width]]
-    # If no order is legal, our own is assumed, and parsing reports the first line that violates it.
-    legal = [order for order in orders if _is_legal(table, order)] or orders[:1]
-    if len(legal) > 1:
-        got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"
-        raise _format_error("the order of columns without names must be clear", got, UNCLEAR)
-    return legal[0]
-
-
-def _is_legal(table: TextTable, places: Places) -> bool:
-    def holds_agents(k: int) -> bool:
-        # Fractions and dates can be times, but no labels of agents.
-        return not table.has_dates(k) and all(is_whole(text) or not is_number(text) for text in table.column(k))
-
-    def holds_times(k: int) -> bool:
-        return table.is_numeric(k) or table.has_dates(k)
-
-    whole = all(len(row.fields) == table.width for row in table.rows)
-    fits = [holds_times(places["time"])]
-    if "weight" in places:
-        # A weight that some lines leave out must come last.
-        part = table.taken(k for k, row in enumerate(table.rows) if len(row.fields) == table.width)
-        fits += [part.is_numeric(places["weight"]), whole or places["weight"] == table.width - 1]
-    return all(fits) and holds_agents(places["source"]) and holds_agents(places["target"])

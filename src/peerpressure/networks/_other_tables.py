@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.networks._edge_lists import has_end_names, parse_labels
+from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks.validation import Label
 from peerpressure.support.files import decode_text, read_bytes
 from peerpressure.support.tables import (
@@ -134,28 +134,16 @@ def adjacency_table(table: TextTable) -> AdjacencyTable | None:
     names, (width,) = rows[0].fields, widths
     # A corner that is a number belongs to a matrix without labels. R leaves the corner out.
     if len(rows) == width and not is_number(names[0]) and len(names) in (width, width - 1):
-        return _labelled(table, rows[1:], names[-(width - 1) :], "labels in the first row and the first column")
-    return _half_labelled(table, rows) if len(names) == width >= LEAST_UNLABELLED else None
+        return _labelled(table, rows[1:], names[-(width - 1) :])
+    square = len(rows) == len(names) == width >= LEAST_UNLABELLED
+    return _matrix(table, rows, 0, None, "without labels") if square else None
 
 
-def _half_labelled(table: TextTable, rows: list[Row]) -> AdjacencyTable | None:
-    """Return the matrix of rows without labels beside them."""
-    names = rows[0].fields
-    if len(rows) == len(names):
-        return _matrix(table, rows, 0, None, "without labels")
-    named = not any(map(is_number, names)) and not has_end_names(names)
-    square = len(rows) == len(names) + 1
-    return _matrix(table, rows[1:], 0, names, "labels in the first row") if named and square else None
-
-
-def _labelled(table: TextTable, rows: list[Row], names: Sequence[str], read_as: str) -> AdjacencyTable | None:
+def _labelled(table: TextTable, rows: list[Row], names: Sequence[str]) -> AdjacencyTable | None:
     beside = [row.fields[0] for row in rows]
-    # R names the rows of a matrix without names 1, 2, …, and its columns V1, V2, …
-    if beside == [str(k + 1) for k in range(len(rows))] and list(names) == [f"V{number}" for number in beside]:
-        names, read_as = beside, "numbered by R"
     if set(beside) != set(names) or len(set(names)) != len(names):
         return None
-    adjacency = _matrix(table, rows, 1, names, read_as)
+    adjacency = _matrix(table, rows, 1, names, "labels in the first row and the first column")
     if adjacency is None or beside == list(names):
         return adjacency
     # The rows in the order of the columns.

@@ -1,26 +1,21 @@
-"""Writing networks and temporal networks to files; a file appears complete or not at all."""
+"""Writers of single formats of networks and of lists of events, with checks of what a format can hold."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO, StringIO
-from os import PathLike
-from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
-from peerpressure.errors import NetworkError, first_few
+from peerpressure.errors import first_few
 from peerpressure.networks._adjacency import labels_to_json
 from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER, parse_labels
 from peerpressure.networks._network import Network
-from peerpressure.networks._readers import ARCHIVE, FORMATS, SEPARATORS, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Label, network_error
-from peerpressure.support.files import expanded, replacing, require_pyarrow
+from peerpressure.support.files import require_pyarrow
 from peerpressure.support.tables import COMMENTS
 
 Writer = Callable[[Network], bytes]
@@ -28,103 +23,7 @@ Writer = Callable[[Network], bytes]
 RENAME = "write .npz, which keeps every label, or rename with network.relabelled(...)"
 
 
-def write_network(network: Network, path: str | PathLike[str]) -> None:
-    """Write a network to a file that `read_network` reads back.
-
-    Parameters
-    ----------
-    network : Network
-        The network.
-    path : str or path-like
-        The suffix selects the format, which is any that `read_network` reads; text may end in ``.gz``, too. Lists of
-        edges are written as such, and matrices to ``.mtx``, ``.npy`` and ``.npz``. Edge lists do not keep the order of
-        the agents; only ``.npz`` keeps labels of every kind. In lists and matrices the source, or row, of a directed
-        edge is the agent who listens; reading them back takes ``directed=True``, and negative weights ``signed=True``.
-
-    Raises
-    ------
-    NetworkError
-        If the format cannot hold the labels or isolated agents of this network.
-    FileFormatError
-        If the suffix is unknown or the file cannot be written.
-
-    See Also
-    --------
-    read_network : Read a network from a file.
-    write_events : Write a temporal network.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from peerpressure import read_network
-    >>> from peerpressure.networks import path, write_network
-    >>> with TemporaryDirectory() as folder:
-    ...     write_network(path(4), Path(folder, "path.csv"))
-    ...     read_network(Path(folder, "path.csv"))
-    Network(4 agents, 3 edges, bipartite, degrees 1–2)
-    """
-    file = expanded(path)
-    suffix = file_suffix(file, WRITERS, compressed=True)
-    writer = WRITERS[suffix]
-    packed = file.suffix.lower() == ".gz" and not suffix.endswith(".gz")
-    # Without the time of writing the same network gives the same bytes.
-    _write(file, lambda: gzip.compress(writer(network), mtime=0) if packed else writer(network))
-
-
-def write_events(temporal: TemporalNetwork, path: str | PathLike[str]) -> None:
-    """Write a temporal network to a file that `read_events` reads back.
-
-    Parameters
-    ----------
-    temporal : TemporalNetwork
-        The network.
-    path : str or path-like
-        The suffix selects the format: ``.csv``, ``.tsv``, ``.txt``, ``.dat`` or ``.npz``.  Text does not keep the order
-        of the agents; only ``.npz`` keeps labels of every kind, agents without any edge, and a period.
-
-    Raises
-    ------
-    NetworkError
-        If the format cannot hold the labels, isolated agents or period of this network.
-    FileFormatError
-        If the suffix is unknown or the file cannot be written.
-
-    See Also
-    --------
-    read_events : Read a temporal network from a list of events.
-    write_network : Write a static network.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from peerpressure import TemporalNetwork
-    >>> from peerpressure.networks import read_events, write_events
-    >>> with TemporaryDirectory() as folder:
-    ...     write_events(TemporalNetwork([1, 3], [0, 0], [1, 1], [1, 0]), Path(folder, "events.csv"))
-    ...     read_events(Path(folder, "events.csv"))
-    TemporalNetwork(2 agents, 1 pair, 1 change over 1…3, on average 0.6667 edges)
-    """
-    file = expanded(path)
-    suffix = file_suffix(file, FORMATS)
-    _write(file, lambda: _event_archive(temporal) if suffix == ARCHIVE else _event_list(temporal, SEPARATORS[suffix]))
-
-
-def _write(file: Path, build: Callable[[], bytes]) -> None:
-    # The content is built before the file is opened, so an error leaves no file behind.
-    try:
-        content = build()
-    except NetworkError as error:
-        raise NetworkError(f"{file}: {error}") from None
-    with replacing(file) as stream:
-        stream.write(content)
-
-
-# Formats of static networks
-
-
-def _edge_list(separator: str, *, headed: bool = True) -> Writer:
+def edge_list(separator: str, *, headed: bool = True) -> Writer:
     """Return the writer of edge lists with this separator."""
 
     def write(network: Network) -> bytes:
@@ -149,7 +48,8 @@ def _edge_rows(network: Network) -> tuple[list[str], list[tuple[object, ...]]]:
     return columns, rows
 
 
-def _parquet(network: Network) -> bytes:
+def parquet(network: Network) -> bytes:
+    """Return a list of edges in Parquet."""
     import pandas as pd
 
     require_pyarrow("a network in .parquet")
@@ -160,7 +60,8 @@ def _parquet(network: Network) -> bytes:
     return content.getvalue()
 
 
-def _adjacency_list(network: Network) -> bytes:
+def adjacency_list(network: Network) -> bytes:
+    """Return each agent with its neighbours in a line."""
     if network.is_weighted:
         got, remedy = "weights other than 1", "write .csv, which does"
         raise network_error("an adjacency list holds no weights", got=got, remedy=remedy)
@@ -172,7 +73,8 @@ def _adjacency_list(network: Network) -> bytes:
     return "".join(" ".join(line) + "\n" for line in others).encode()
 
 
-def _graphml(network: Network) -> bytes:
+def graphml(network: Network) -> bytes:
+    """Return a graph in GraphML."""
     import networkx as nx
 
     _check_labels(network.labels, lambda _: True, RENAME)
@@ -181,7 +83,8 @@ def _graphml(network: Network) -> bytes:
     return content.getvalue()
 
 
-def _gexf(network: Network) -> bytes:
+def gexf(network: Network) -> bytes:
+    """Return a graph in GEXF."""
     import networkx as nx
 
     _check_labels(network.labels, lambda _: True, RENAME)
@@ -190,14 +93,16 @@ def _gexf(network: Network) -> bytes:
     return content.getvalue()
 
 
-def _gml(network: Network) -> bytes:
+def gml(network: Network) -> bytes:
+    """Return a graph in GML."""
     import networkx as nx
 
     _check_labels(network.labels, lambda _: True, RENAME)
     return "".join(f"{line}\n" for line in nx.generate_gml(network.to_networkx())).encode()
 
 
-def _pajek(network: Network) -> bytes:
+def pajek(network: Network) -> bytes:
+    """Return a graph for Pajek."""
     _check_labels(network.labels, lambda text: '"' not in text, RENAME)
     vertices = [f'{k} "{label}"' for k, label in enumerate(network.labels, start=1)]
     ends = zip(*(part.tolist() for part in network.edges()), strict=True)
@@ -206,14 +111,16 @@ def _pajek(network: Network) -> bytes:
     return "".join(f"{line}\n" for line in parts).encode()
 
 
-def _node_link(network: Network) -> bytes:
+def node_link(network: Network) -> bytes:
+    """Return a graph in node-link JSON."""
     import networkx as nx
 
     _check_labels(network.labels, lambda _: True, RENAME)
     return json.dumps(nx.node_link_data(network.to_networkx(), edges="edges"), ensure_ascii=False).encode()
 
 
-def _matrix_market(network: Network) -> bytes:
+def matrix_market(network: Network) -> bytes:
+    """Return the adjacency matrix for Matrix Market."""
     from scipy.io import mmwrite
 
     _check_unlabelled(network)
@@ -223,18 +130,16 @@ def _matrix_market(network: Network) -> bytes:
     return content.getvalue()
 
 
-def _matrix_market_gz(network: Network) -> bytes:
-    return gzip.compress(_matrix_market(network))
-
-
-def _array(network: Network) -> bytes:
+def array(network: Network) -> bytes:
+    """Return the adjacency matrix as an array of NumPy."""
     _check_unlabelled(network)
     content = BytesIO()
     np.save(content, network.adjacency.toarray(), allow_pickle=False)
     return content.getvalue()
 
 
-def _sparse_archive(network: Network) -> bytes:
+def sparse_archive(network: Network) -> bytes:
+    """Return the adjacency matrix and the labels as an archive of SciPy."""
     # The layout of scipy.sparse.save_npz, which SciPy reads too, with the labels added.
     A = network.adjacency
     content = BytesIO()
@@ -251,17 +156,19 @@ def _sparse_archive(network: Network) -> bytes:
     return content.getvalue()
 
 
-# Formats of temporal networks
+# Temporal networks
 
 
-def _event_archive(temporal: TemporalNetwork) -> bytes:
+def event_archive(temporal: TemporalNetwork) -> bytes:
+    """Return the arrays of a temporal network as an archive of NumPy."""
     content = BytesIO()
     # Labels are stored as JSON texts because arrays of objects would need pickle.
     np.savez_compressed(content, allow_pickle=False, **temporal.arrays())
     return content.getvalue()
 
 
-def _event_list(temporal: TemporalNetwork, separator: str) -> bytes:
+def event_list(temporal: TemporalNetwork, separator: str) -> bytes:
+    """Return the events of a temporal network as a list."""
     if temporal.period is not None:
         got, remedy = f"period {temporal.period}", "write .npz instead"
         raise network_error("a list of events holds no period", got=got, remedy=remedy)
@@ -330,26 +237,3 @@ def _is_plain(label: Label, fits: Callable[[str], bool]) -> bool:
 def _fits(text: str, separator: str) -> bool:
     # Fields separated by commas or tabs can be quoted; spaces split a line wherever they are.
     return separator != " " or not any(c in ',;"' or c.isspace() for c in text)
-
-
-WRITERS: Mapping[str, Writer] = MappingProxyType(
-    {
-        ".txt": _edge_list(" "),
-        ".edges": _edge_list(" "),
-        ".edgelist": _edge_list(" "),
-        ".csv": _edge_list(","),
-        ".tsv": _edge_list("\t"),
-        ".parquet": _parquet,
-        ".ncol": _edge_list(" ", headed=False),
-        ".adjlist": _adjacency_list,
-        ".graphml": _graphml,
-        ".gexf": _gexf,
-        ".gml": _gml,
-        ".net": _pajek,
-        ".json": _node_link,
-        ".mtx": _matrix_market,
-        ".mtx.gz": _matrix_market_gz,
-        ".npy": _array,
-        ".npz": _sparse_archive,
-    }
-)

@@ -10,17 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
-from os import PathLike
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from peerpressure.errors import FileFormatError, InvalidInputError, did_you_mean, first_few, message
+from peerpressure.errors import FileFormatError, first_few, message
 from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks.validation import Label, check_attribute, described_repeats, network_error
-from peerpressure.support.files import decode_text, expanded, naming, read_bytes
+from peerpressure.support.files import decode_text
 from peerpressure.support.parameters import composed
-from peerpressure.support.tables import Row, TextTable, cell_text, places_in
+from peerpressure.support.tables import cell_text, places_in
 
 # To NetworkX every text means directed, and another spelling nothing. Other quoted texts and comments are left out.
 _DIRECTION = re.compile(r'^\s*#.*|"[^"]*"|\b(directed)\s+("[^"]*"|[^\s\]]+)', re.IGNORECASE | re.MULTILINE)
@@ -34,6 +32,23 @@ class GraphFile(NamedTuple):
     graph: Any
     named_by: str
     weight: str | None
+
+    @classmethod
+    def of(cls, graph: Any, weight: str | None = "weight") -> GraphFile:
+        """Return a parsed graph; edges without the weight of others have the default of the file, or 1."""
+        graph, named_by = _with_labels(graph)
+        defaults = graph.graph.get("edge_default", {})
+        names = [*dict.fromkeys([name for *_, data in graph.edges(data=True) for name in data] + [*defaults])]
+        # Other programs have other names for weights, as in tables.
+        if weight == "weight" and weight not in names:
+            weight = next((names[k] for k in places_in(names, ("weight",)).values()), weight)
+        # Weights by a name that no edge has would all be 1 without a word.
+        if weight is not None and weight not in ("weight", *names):
+            check_attribute(weight, names)
+        if weight in defaults:
+            for *_, data in graph.edges(data=True):
+                data.setdefault(weight, defaults[weight])
+        return cls(graph, named_by, weight if weight in names else None)
 
     @property
     def attributes(self) -> list[str]:
@@ -70,91 +85,6 @@ class GraphFile(NamedTuple):
         pairs = [pair for pair, count in Counter(list(self.graph.edges())).items() if count > 1]
         # An undirected edge of Pajek is one in each direction.
         return list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
-
-
-def is_graph_file(path: str | PathLike[str]) -> bool:
-    """Return whether a file is a graph by its suffix."""
-    return Path(path).name.lower().removesuffix(".gz").endswith(tuple(GRAPHS))
-
-
-def read_graph(file: Path, weight: str | None = "weight") -> GraphFile:
-    """Return the graph in a file; edges without the weight of others have the default of the file, or 1."""
-    suffix = next(suffix for suffix in GRAPHS if file.name.lower().removesuffix(".gz").endswith(suffix))
-    graph, named_by = _with_labels(GRAPHS[suffix](read_bytes(file)))
-    defaults = graph.graph.get("edge_default", {})
-    names = [*dict.fromkeys([name for *_, data in graph.edges(data=True) for name in data] + [*defaults])]
-    # Other programs have other names for weights, as in tables.
-    if weight == "weight" and weight not in names:
-        weight = next((names[k] for k in places_in(names, ("weight",)).values()), weight)
-    # Weights by a name that no edge has would all be 1 without a word.
-    if weight is not None and weight not in ("weight", *names):
-        check_attribute(weight, names)
-    if weight in defaults:
-        for *_, data in graph.edges(data=True):
-            data.setdefault(weight, defaults[weight])
-    return GraphFile(graph, named_by, weight if weight in names else None)
-
-
-def read_attribute(path: str | PathLike[str], name: str) -> dict[Label, float]:
-    """Return an attribute of the agents in a GraphML, GEXF or GML file, by their labels.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file, as `read_network` reads it.
-    name : str
-        Name of the attribute.
-
-    Returns
-    -------
-    dict
-        Value by label, which a `Model` takes as hidden opinions or stubbornness.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read.
-    InvalidInputError
-        If there is no such attribute, or a value is no number.
-
-    See Also
-    --------
-    read_network : Read the network itself.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from peerpressure.networks import read_attribute
-    >>> graph = nx.Graph([("ann", "bob")])
-    >>> nx.set_node_attributes(graph, {"ann": 0.2, "bob": 0.7}, "opinion")
-    >>> with TemporaryDirectory() as folder:
-    ...     nx.write_gexf(graph, Path(folder, "friends.gexf"))
-    ...     read_attribute(Path(folder, "friends.gexf"), "opinion")
-    {'ann': 0.2, 'bob': 0.7}
-    """
-    file = expanded(path)
-    with naming(file, "a network file", damage=Exception):
-        table, labels = attribute_table(file, name)
-        return dict(zip(labels, table.numbers(table.find(name), name).tolist(), strict=True))
-
-
-def attribute_table(file: Path, name: str) -> tuple[TextTable, list[Label]]:
-    """Return a table with the agents of a graph file and one of their attributes, and the labels in its order."""
-    graph_file = read_graph(file)
-    if name not in graph_file.attributes:
-        names = graph_file.attributes
-        got = f"attributes {', '.join(map(repr, names))}" if names else "no attributes"
-        remedy = f"name one of these{did_you_mean(name, names)}" if names else "export them with the graph"
-        raise InvalidInputError(message(f"agents must have the attribute {name!r}", got=got, remedy=remedy))
-    rows = [
-        Row(number, [str(label), cell_text(data.get(name, graph_file.defaults.get(name)))])
-        for number, (label, data) in enumerate(graph_file.graph.nodes(data=True), start=1)
-    ]
-    # The column of labels must not have the name of the attribute.
-    heading = ("agent" if name != "agent" else "label", name)
-    return TextTable(rows, "", "an agent", heading=heading, unit="node"), list(graph_file.graph.nodes)
 
 
 def _with_labels(graph: Any) -> tuple[Any, str]:
@@ -232,13 +162,15 @@ def _no_node(number: int, name: object) -> FileFormatError:
     return FileFormatError(message(rule, got=f"{name!r}, which is none", remedy="list it among the nodes"))
 
 
-def _graphml(data: bytes) -> Any:
+def graphml(data: bytes) -> Any:
+    """Return the graph of a GraphML file."""
     import networkx as nx
 
     return nx.read_graphml(_parsed_xml(data, "GraphML"))
 
 
-def _gexf(data: bytes) -> Any:
+def gexf(data: bytes) -> Any:
+    """Return the graph of a GEXF file."""
     import networkx as nx
 
     # Version 1.3, which Gephi writes, has the elements of 1.2 for what is read here; older NetworkX knows only these.
@@ -252,7 +184,8 @@ def _gexf(data: bytes) -> Any:
     return graph
 
 
-def _gml(data: bytes) -> Any:
+def gml(data: bytes) -> Any:
+    """Return the graph of a GML file."""
     import networkx as nx
 
     # By id, because labels may be missing or repeat; both are kept.
@@ -269,7 +202,8 @@ def _gml(data: bytes) -> Any:
 # Node-link JSON of NetworkX and D3, parsed here: NetworkX makes nodes of ends that are none
 
 
-def _node_link(data: bytes) -> Any:
+def node_link(data: bytes) -> Any:
+    """Return the graph of a node-link JSON file."""
     import networkx as nx
 
     plain = json.loads(decode_text(data)[0], object_pairs_hook=_without_repeats)
@@ -344,7 +278,8 @@ def _link_facts(link: Mapping[str, Any]) -> dict[str, Any]:
 # Pajek, parsed here: NetworkX merges vertices with equal labels, and edges and arcs of one file
 
 
-def _pajek(data: bytes) -> Any:
+def pajek(data: bytes) -> Any:
+    """Return the graph of a Pajek file."""
     import networkx as nx
 
     lines = [(k, _words(line)) for k, line in enumerate(decode_text(data)[0].splitlines(), start=1)]
@@ -428,8 +363,3 @@ def _weight(words: list[str], number: int) -> float:
 
 def _pajek_error(number: int, wanted: str, got: str) -> FileFormatError:
     return FileFormatError(message(f"line {number} must have {wanted}", got=got, remedy="write the file again"))
-
-
-GRAPHS: Mapping[str, Callable[[bytes], Any]] = MappingProxyType(
-    {".graphml": _graphml, ".gexf": _gexf, ".gml": _gml, ".net": _pajek, ".json": _node_link}
-)

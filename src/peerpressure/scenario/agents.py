@@ -18,7 +18,7 @@ from peerpressure.errors import InvalidInputError, contrast, did_you_mean, first
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
-from peerpressure.networks.graph_files import GRAPHS, attribute_table, is_graph_file
+from peerpressure.networks.formats import GRAPHS, attribute_table, is_graph_file
 from peerpressure.networks.validation import Isolated
 from peerpressure.scenario.section import (
     AgentLabel,
