@@ -429,9 +429,9 @@ class ExactRecord:
     def predictions(self, z: Array, panel: Panel) -> Array:
         """Return each answer as predicted from the rows before it, (T, n)."""
         full, dynamics = replace(panel, rows=panel.filled), self.dynamics_at(z)
-        u, share = own_series(full.rows[1:], full.coupling, dynamics.rho[:, None], dynamics.rate)
+        u, pi = own_series(full.rows[1:], full.coupling, dynamics.rho[:, None], dynamics.rate)
         law = fitted_law(self._sums(z), self._columns(dynamics))
-        off = one_step_errors(u, share, panel.scored, law.mean, law.spread)
+        off = one_step_errors(u, pi, panel.scored, law.mean, law.spread)
         # u_t is linear in y_t.
         return np.asarray(full.rows[1:] - off / (1 + dynamics.rho[:, None] * full.slope))
 

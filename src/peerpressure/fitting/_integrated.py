@@ -127,10 +127,10 @@ def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
     if not panel.is_complete:
         with few_threads(panel.n):
             return _filtered(panel, dynamics)
-    u, share = own_series(panel.rows[1:], panel.coupling, dynamics.rho[:, None], dynamics.rate)
-    information = np.square(share).sum(axis=0)
-    opinions = (share * u).sum(axis=0) / information
-    rss = float(np.square(u - share * opinions).sum())
+    u, pi = own_series(panel.rows[1:], panel.coupling, dynamics.rho[:, None], dynamics.rate)
+    information = np.square(pi).sum(axis=0)
+    opinions = (pi * u).sum(axis=0) / information
+    rss = float(np.square(u - pi * opinions).sum())
     refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
     log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
     return RecordSums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
@@ -216,17 +216,17 @@ def _whitened(panel: Panel, dynamics: Dynamics) -> Iterator[_Equations]:
     states = 2 * n if adapts else n
     mean, P = np.zeros((states, 1 + n)), np.zeros((states, states))
     mean[:n, 0] = panel.filled[0]
-    share = np.ones(n)
+    pi = np.ones(n)
     for row in range(panel.length):
         gain = 1 / (1 + dynamics.rho[row] * panel.slope[row])
         F = (gain * dynamics.rho[row])[:, None] * panel.listening[row].toarray()
         Q, fresh = np.diag(gain**2), np.zeros((n, 1 + n))
-        fresh[np.arange(n), 1 + np.arange(n)] = gain * share
+        fresh[np.arange(n), 1 + np.arange(n)] = gain * pi
         if adapts:
             assert dynamics.rate is not None
             eta = dynamics.rate[row]
             F, Q, fresh = _with_level(F, Q, fresh, gain, eta)
-            share = share * (1 - eta)
+            pi = pi * (1 - eta)
         mean, P = F @ mean + fresh, F @ P @ F.T + Q
         there = np.flatnonzero(np.isfinite(panel.rows[row + 1]))
         if there.size:
@@ -279,8 +279,8 @@ def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) ->
     if rate is None:
         return total
     # ½ log Σπ² is a part of the integral, and of the log determinant of the information.
-    share = np.cumprod(np.vstack([np.ones(panel.n), 1 - rate[:-1]]), axis=0)
-    return total - 0.5 * float(np.log(np.square(share).mean(axis=0)).sum())
+    pi = np.cumprod(np.vstack([np.ones(panel.n), 1 - rate[:-1]]), axis=0)
+    return total - 0.5 * float(np.log(np.square(pi).mean(axis=0)).sum())
 
 
 def _score_bias(panel: Panel, dynamics: Dynamics, place: float, probes: Array) -> float:
@@ -291,17 +291,17 @@ def _score_bias(panel: Panel, dynamics: Dynamics, place: float, probes: Array) -
     """
     advance, n = _compiled(), panel.n
     before, after, adopted, moved = (np.zeros(probes.shape) for _ in range(4))
-    share, bias, information = np.ones(n), np.zeros(n), np.zeros(n)
+    pi, bias, information = np.ones(n), np.zeros(n), np.zeros(n)
     for row, A in enumerate(panel.listening):
         eta = None if dynamics.rate is None else dynamics.rate[row]
-        information += share**2
+        information += pi**2
         advance(
-            A.indptr, A.indices, A.data, panel.slope[row], dynamics.rho[row], place, eta, share, probes,
+            A.indptr, A.indices, A.data, panel.slope[row], dynamics.rho[row], place, eta, pi, probes,
             before, after, adopted, moved, bias,
         )  # fmt: skip
         before, after = after, before
         if eta is not None:
-            share = share * (1 - place * eta)
+            pi = pi * (1 - place * eta)
     return float((bias / information).sum())
 
 
@@ -315,7 +315,7 @@ def _compiled() -> Any:
 
 
 def _advance(
-    ends: Any, sources: Any, weights: Any, slope: Array, rho: float, place: float, eta: Any, share: Array,
+    ends: Any, sources: Any, weights: Any, slope: Array, rho: float, place: float, eta: Any, pi: Array,
     probes: Array, before: Array, after: Array, adopted: Array, moved: Array, bias: Array,
 ) -> None:  # fmt: skip
     """Replace the responses of answers ``before`` by those ``after`` a row, and add its part of the bias."""
@@ -328,7 +328,7 @@ def _advance(
             weight, source = weights[e], sources[e]
             for q in range(p):
                 around[q] += weight * before[source, q]
-        steep, kept = slope[i], share[i]
+        steep, kept = slope[i], pi[i]
         gain, total = 1 / (1 + pull * steep), 0.0
         if eta is None:
             for q in range(p):

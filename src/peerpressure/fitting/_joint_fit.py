@@ -160,12 +160,12 @@ def _pulled(design: FitDesign, sample: Sample, shared: Shared) -> tuple[_Fixed, 
 
 
 def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
-    y, share = sample.path[..., design.rows, :], np.ones_like(design.scale)
+    y, pi = sample.path[..., design.rows, :], np.ones_like(design.scale)
     if shared.rate is not None:
         adopted, left = adopted_part(sample.path, shared.rate)
-        y, share = y - adopted[..., design.rows, :], left[design.rows]
+        y, pi = y - adopted[..., design.rows, :], left[design.rows]
     own = np.where(design.free, 0.0, np.nan_to_num(sample.known))
-    X, Y = (design.whiten(values / design.scale, shared.phi) for values in (share, y - share * own))
+    X, Y = (design.whiten(values / design.scale, shared.phi) for values in (pi, y - pi * own))
     information = np.where(design.free, (X**2).sum(axis=0), 0.0)
     # An agent whose x₀ is known, or of whom nothing is observed, has no regressor.
     X = np.where(information > 0, X, 0.0)

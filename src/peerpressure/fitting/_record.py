@@ -275,29 +275,29 @@ def own_series(rows: Array, coupling: Array, rho: Array, rate: Array | None) -> 
 
     ``rows`` are those after the first, ``coupling`` is (d y_t − A y_{t−1})/s, and ``rho`` is (T, 1).
     """
-    u, share = rows + rho * coupling, np.ones_like(rows)
+    u, pi = rows + rho * coupling, np.ones_like(rows)
     if rate is not None:
-        adopted, share = adopted_part(rows, rate)
+        adopted, pi = adopted_part(rows, rate)
         u -= adopted
-    return u, share
+    return u, pi
 
 
-def one_step_errors(u: Array, share: Array, scored: NDArray[np.bool_], mean: Array, spread: float) -> Array:
+def one_step_errors(u: Array, pi: Array, scored: NDArray[np.bool_], mean: Array, spread: float) -> Array:
     """Return u_t − π_t x̂ with x̂ from the scored u before each row and x ~ N(mean, spread · σ²), (T, n)."""
     information = np.full(mean.size, 1 / max(spread, 1e-12))
     total, off = mean * information, np.empty_like(u)
     for row, there in enumerate(scored):
-        off[row] = u[row] - share[row] * total / information
-        information = information + there * share[row] ** 2
-        total = total + there * share[row] * u[row]
+        off[row] = u[row] - pi[row] * total / information
+        information = information + there * pi[row] ** 2
+        total = total + there * pi[row] * u[row]
     return off
 
 
 def adopted_part(path: Array, rate: Array) -> tuple[Array, Array]:
     """Return k_{t−1} and π_{t−1}, with k_t = k_{t−1} + η (y_t − k_{t−1}) and π_t = (1 − η) π_{t−1}, of every step."""
-    adopted, share = np.zeros_like(path), np.ones(rate.shape)
-    np.cumprod(1 - rate[:-1], axis=0, out=share[1:])
+    adopted, pi = np.zeros_like(path), np.ones(rate.shape)
+    np.cumprod(1 - rate[:-1], axis=0, out=pi[1:])
     for row in range(1, path.shape[-2]):
         before = adopted[..., row - 1, :]
         adopted[..., row, :] = before + rate[row - 1] * (path[..., row - 1, :] - before)
-    return adopted, share
+    return adopted, pi

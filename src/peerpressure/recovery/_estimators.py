@@ -378,14 +378,14 @@ def _current_by_innovations(system: System, data: Outputs, prior: Prior | None =
         return replace(_current_by_filter(system, data, prior), method="innovations")
     model, free = system.model, data.seen.free.size
     initial = _by_innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
-    share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
+    pi = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
     (last,) = deque(open_steps(model, data), maxlen=1)
     # With nothing of x₀ left, the adopted part is the whole opinion and is known exactly.
-    identified = initial.identified | (share == 0)
+    identified = initial.identified | (pi == 0)
     return replace(
         initial,
-        value=share * initial.value + last.after().T,
-        covariance=_scaled(initial.covariance, share),
+        value=pi * initial.value + last.after().T,
+        covariance=_scaled(initial.covariance, pi),
         identified=identified,
         rank=model.n if identified.all() else initial.rank,
         note="" if free else "follows from the start, which was observed",

@@ -292,12 +292,12 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
         raise InvalidInputError(message(rule, got=str(model.noise), remedy=remedy), argument="method")
     steps, free = observed_steps(model, data), data.seen.free
     # 1 where nothing is observed, only to avoid 0/0; these entries have weight 0.
-    present, share = steps.present[:, free], np.where(steps.present, steps.share, 1.0)[:, free]
-    xi = steps.series[:, :, free] / share
+    present, pi = steps.present[:, free], np.where(steps.present, steps.pi, 1.0)[:, free]
+    xi = steps.series[:, :, free] / pi
     identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
     # An agent without noise has the same ξ at every step, so any average is exact; σ = 1 only sets equal weights.
-    sigma = model.noise.scale(steps.times)[:, None] * np.where(std > 0, std, 1.0) / share
+    sigma = model.noise.scale(steps.times)[:, None] * np.where(std > 0, std, 1.0) / pi
     value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
     if identified.any():
         chosen = xi[:, :, identified], sigma[:, identified], present[:, identified]

@@ -122,8 +122,8 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
         return result
     x = (data.known if estimate is None else estimate.value).T
     law, height = ScaledLaw.of(model.noise), np.zeros(x.shape[1])
-    share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
-    for sigma, own, seen in zip(deviations, share[:-1], open_steps(model, data), strict=True):
+    pi = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
+    for sigma, own, seen in zip(deviations, pi[:-1], open_steps(model, data), strict=True):
         # From a hidden start, y₀ is x₀.
         step = replace(seen, before=x) if seen.t == 1 and from_hidden else seen
         noise = step.own_series - own[:, None] * x

@@ -256,8 +256,8 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps, before: Array) ->
         return np.ascontiguousarray(np.broadcast_to(values, (count, *used.shape)).reshape(-1, model.n))
 
     known = np.nan_to_num(data.known)[:, None]
-    series = (steps.series - steps.share * known) / sigma
-    share = whitened(steps.share / sigma, steps.share / sigma) * used
+    series = (steps.series - steps.pi * known) / sigma
+    share = whitened(steps.pi / sigma, steps.pi / sigma) * used
     share = share / np.sqrt(np.maximum(np.square(share).sum(axis=0), np.finfo(float).tiny))
     share = np.where(np.isnan(data.known)[:, None], share, 0.0)
     residual = whitened(series, series) * used

@@ -229,12 +229,12 @@ class SparseStates:
         """Yield the rows of opinions that adapt; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""
         n, replicates = self.model.n, self.data.values.shape[0]
         # π_0, …, π_T; opinions before the first step retain all of x₀.
-        share = np.broadcast_to(retained(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
+        pi = np.broadcast_to(retained(self.model, self.data.seen.last), (self.data.seen.last + 1, n))
         adopted, rotation, rate = AdoptedPart.nothing(n, replicates), None, np.zeros(n)
         for t in range(1, self.data.seen.last + 1):
             step = transition(self.model, t)
             states, hidden = _unit_noise(step, t)
-            followed, kept, own = (_columns_times(hidden, part) for part in (rate, 1 - rate, share[t - 1]))
+            followed, kept, own = (_columns_times(hidden, part) for part in (rate, 1 - rate, pi[t - 1]))
             # x_t = π x₀ + (1 − η) k_{t−2} + η y_{t−1}: the η y_{t−1} term merges with the coupling of the same state,
             # and the rest goes through the memories.
             rows = self._split(states | {t - 1: states[t - 1] + followed}, own)

@@ -1,6 +1,6 @@
 """The best linear observer of complete answers: invert every update, then average.
 
-With every answer known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = p_t x₀ + ε_t,
+With every answer known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = π_t x₀ + ε_t,
 whose best average is known in closed form (see ``least_squares``). Its information about x₀ is the same for every run,
 and therefore known before one is observed:
 
@@ -84,11 +84,11 @@ def weights_of(model: Model, steps: NDArray[np.int64]) -> TimeWeights:
     """Return how to average the r_t of the invertible steps; of the first only if the start is known."""
     # Inverting step 1 needs y_0. If y_0 = x₀ is hidden, step 1 becomes a separate row that involves neighbours.
     times = steps[steps > 1] if initial_state(model).starts_from_hidden else steps
-    share = retained(model, int(times.max(initial=1)) - 1)[times - 1]
+    pi = retained(model, int(times.max(initial=1)) - 1)[times - 1]
     if model.keeps and times.size:
         # What is kept tells nothing: x₀ has no share in it.
-        share = share * np.array([model.update(int(t)).gain > 0 for t in times])
-    return time_weights(model.noise, times, share)
+        pi = pi * np.array([model.update(int(t)).gain > 0 for t in times])
+    return time_weights(model.noise, times, pi)
 
 
 def invert(model: Model, data: Outputs) -> Inverted:
@@ -110,13 +110,13 @@ def invert(model: Model, data: Outputs) -> Inverted:
         series = step.own_series
         # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
         error = precision * (1 + float(np.abs(step.public).max())) / _least_gain(step.update)
-        share = weights.share[row][:, None]
+        pi = weights.pi[row][:, None]
         if following is None:
             following = series
-            shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
+            shift = np.divide(series, pi, out=shift, where=pi > NEGLIGIBLE)
         # Averaged about the first r, because a large x₀ would cancel the digits of small noise.
-        total += weights.weights[row][:, None] * (series - share * shift)
-        bounds.update(step.t, series, error, share)
+        total += weights.weights[row][:, None] * (series - pi * shift)
+        bounds.update(step.t, series, error, pi)
     invertible_first = initial_state(model).starts_from_hidden and 1 in steps
     first = _quotient(data.at(0).T, model.update(1).gain) if invertible_first else None
     shown, mean = shows_start(model), shift + total
@@ -227,7 +227,7 @@ def check_complete(data: Outputs) -> None:
 
 @final
 class Bounds:
-    """Where each x₀ must lie, given r_t = p_t x₀ + ε_t and noise with bounded support; filled step by step.
+    """Where each x₀ must lie, given r_t = π_t x₀ + ε_t and noise with bounded support; filled step by step.
 
     Frozen noise of constant size leaves the r_t of constant opinions unchanged, and is checked in the same way.
     """
@@ -246,18 +246,18 @@ class Bounds:
         """Whether there is anything that the noise cannot produce."""
         return not np.isinf(self._support).all()
 
-    def update(self, step: int, series: Array, error: float, share: Array) -> None:
-        """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); raise an error if no x₀ is left."""
+    def update(self, step: int, series: Array, error: float, pi: Array) -> None:
+        """Take in r_t (n, replicates), known to within ``error``, with π_t (·, 1); raise an error if no x₀ is left."""
         if not self.has_ends:
             return
         noise, (lower, upper) = self._model.noise, self._support
         size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             # np.where avoids 0 · ∞ = NaN for agents without noise under a law with one infinite end.
-            low = (series - np.where(size > 0, size * upper, 0.0) - error) / share
-            high = (series - np.where(size > 0, size * lower, 0.0) + error) / share
+            low = (series - np.where(size > 0, size * upper, 0.0) - error) / pi
+            high = (series - np.where(size > 0, size * lower, 0.0) + error) / pi
         # If hardly anything of x₀ is retained, dividing by the share would turn rounding errors into bounds.
-        blind = np.broadcast_to(share < NEGLIGIBLE, low.shape)
+        blind = np.broadcast_to(pi < NEGLIGIBLE, low.shape)
         low, high = np.where(blind, -np.inf, low), np.where(blind, np.inf, high)
         self._low = low if self._low is None else np.maximum(self._low, low)
         self._high = high if self._high is None else np.minimum(self._high, high)
@@ -294,7 +294,7 @@ class ObservedSteps:
     """Pairs of answers in which an agent and all its neighbours of the step before are observed.
 
     ``times`` (T,); ``public`` (replicates, T, n) is y_t, ``around`` A_t y_{t−1} and ``series`` the agent's own r_t, all
-    0 where ``present`` (T, n) is False; ``degrees`` and ``share`` (T, n) are the sums of A_t, and π_{t−1}.
+    0 where ``present`` (T, n) is False; ``degrees`` and ``pi`` (T, n) are the sums of A_t, and π_{t−1}.
     """
 
     times: NDArray[np.int64]
@@ -302,7 +302,7 @@ class ObservedSteps:
     around: Array
     series: Array
     degrees: Array
-    share: Array
+    pi: Array
     present: NDArray[np.bool_]
 
 
@@ -327,14 +327,14 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
         )
     )
     gains = np.array([step.update.gain for step in steps]).reshape(shape)
-    share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
+    pi = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)
     # A product with a sparse matrix is NaN exactly where a neighbour is; with a dense one, 0 · NaN would spread to all.
-    present = np.isfinite(series[:, :, 0]) & (gains * share >= NEGLIGIBLE)
+    present = np.isfinite(series[:, :, 0]) & (gains * pi >= NEGLIGIBLE)
     # Zeros instead of NaN from here on, since sums with weight 0 follow.
     hidden = ~present[:, :, None]
     y, a, r = (np.moveaxis(np.where(hidden, 0.0, values), 2, 0) for values in (public, around, series))
     degrees = np.array([model.degrees_at(step.t) for step in steps]).reshape(shape)
-    return ObservedSteps(times, y, a, r, degrees, share, present)
+    return ObservedSteps(times, y, a, r, degrees, pi, present)
 
 
 def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Array:
@@ -359,7 +359,7 @@ NAME = "innovations"
 @final
 @dataclass(frozen=True, eq=False)
 class StartRow:
-    """The row B = first · F − later · p, with ``weight`` 1/(1 − φ²) for unit deviation, infinite if it is exact."""
+    """The row B = first · F − later · π, with ``weight`` 1/(1 − φ²) for unit deviation, infinite if it is exact."""
 
     matrix: sparse.csr_array
     first: float
@@ -382,8 +382,8 @@ class StartRow:
         return np.asarray(self.weight * (self.matrix.multiply(self.matrix).T @ precision))
 
 
-def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
-    """Return the row of the first step; ``later_step`` is the next one used, if any, and ``share`` (·,) its p."""
+def start_row(model: Model, later_step: int | None, pi: Array) -> StartRow:
+    """Return the row of the first step; ``later_step`` is the next one used, if any, and ``pi`` (·,) that of it."""
     update = model.update(1)
     # The next used step need not be 2, because steps with a tiny gain are skipped; the link is φ to the gap.
     whitening = Whitening.of(model.noise, np.array([1] if later_step is None else [1, later_step]))
@@ -400,7 +400,7 @@ def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
     active = update.gain > 0
     pull = np.divide(update.coupling_scale, update.gain, out=np.zeros(model.n), where=active)
     both = (
-        sparse.diags_array(np.where(active, first - later * share, 0.0))
+        sparse.diags_array(np.where(active, first - later * pi, 0.0))
         + sparse.diags_array(first * pull) @ update.adjacency
     )
     return StartRow(sparse.csr_array(both), float(first), float(later), float(weight))
@@ -518,8 +518,8 @@ class Complete:
 
 def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complete:
     """Return the information in complete answers; ``first_step`` if step 1 can be inverted but the start not known."""
-    later, share = (int(weights.times[0]), weights.share[0]) if weights.times.size else (None, np.ones(1))
-    return Complete(model, weights, start_row(model, later, share) if first_step else None)
+    later, pi = (int(weights.times[0]), weights.pi[0]) if weights.times.size else (None, np.ones(1))
+    return Complete(model, weights, start_row(model, later, pi) if first_step else None)
 
 
 def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:

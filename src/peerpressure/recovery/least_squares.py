@@ -36,7 +36,7 @@ from peerpressure.recovery.limits import (
 )
 from peerpressure.support.progress import check_cancelled
 
-# Whitening, and the best average of an agent's own series r_t = p_t x₀ + ε_t. The share p_t of x₀ in the series is 1
+# Whitening, and the best average of an agent's own series r_t = π_t x₀ + ε_t. The share π_t of x₀ in the series is 1
 # if hidden opinions are constant, and falls if they adapt.
 
 Times: TypeAlias = NDArray[np.int64]
@@ -106,69 +106,69 @@ def divide(move: Array | float, std: Array | float) -> Array:
 class TimeWeights:
     """The best linear unbiased average Σ w_t r_t of an agent with unit std, variance 1/information.
 
-    ``times`` (T,) are the steps that it is taken over; w = K⁻¹p/(pᵀK⁻¹p) and information = pᵀK⁻¹p with K the covariance
-    of the noise over time, infinite where some combination of the r_t is free of noise. ``weights`` and ``share`` are
+    ``times`` (T,) are the steps that it is taken over; w = K⁻¹π/(πᵀK⁻¹π) and information = πᵀK⁻¹π with K the covariance
+    of the noise over time, infinite where some combination of the r_t is free of noise. ``weights`` and ``pi`` are
     (T, agents) and ``information`` (agents,), or have one column for all agents alike.
     """
 
     times: Times
     weights: Array
     information: Array
-    share: Array
+    pi: Array
     whitening: Whitening
 
     @property
     def legible(self) -> NDArray[np.bool_]:
         """Agents whose x₀ could be read off if there were no noise, (agents,)."""
-        return np.asarray(self.share.max(axis=0, initial=0.0) >= NEGLIGIBLE)
+        return np.asarray(self.pi.max(axis=0, initial=0.0) >= NEGLIGIBLE)
 
 
-def time_weights(noise: Noise, times: Times, share: Array | None = None) -> TimeWeights:
-    """Return the weights for increasing times, (T,), gaps allowed; without ``share`` (T, ·) opinions are constant."""
-    p = np.ones((times.size, 1)) if share is None else share
+def time_weights(noise: Noise, times: Times, pi: Array | None = None) -> TimeWeights:
+    """Return the weights for increasing times, (T,), gaps allowed; without ``pi`` (T, ·) opinions are constant."""
+    pi = np.ones((times.size, 1)) if pi is None else pi
     whitening = Whitening.of(noise, times)
     # Steps without noise and frozen noise have a singular covariance K, so K⁻¹ does not exist and the weights are
     # limits.
     if (whitening.scale == 0).any():
-        weights, information = _noiseless(noise, times, whitening.scale, p)
+        weights, information = _noiseless(noise, times, whitening.scale, pi)
     elif noise.is_frozen:
-        weights, information = _frozen(whitening.scale, p)
+        weights, information = _frozen(whitening.scale, pi)
     else:
-        regressor = whitening.apply(p)
+        regressor = whitening.apply(pi)
         information = np.einsum("ij,ij->j", regressor, regressor)
         # With whitening W, K⁻¹ = WᵀW: the weights take O(T) operations and no T × T matrix.
         weights = whitening.adjoint(regressor) / np.where(information > 0, information, 1.0)
-    return TimeWeights(times, weights, information, p, whitening)
+    return TimeWeights(times, weights, information, pi, whitening)
 
 
-def _noiseless(noise: Noise, times: Times, scale: Array, p: Array) -> tuple[Array, Array]:
+def _noiseless(noise: Noise, times: Times, scale: Array, pi: Array) -> tuple[Array, Array]:
     """Return weights and information where steps without noise reveal x₀, as far as it still has a share in them."""
     noisy = scale > 0
-    # Among noiseless steps any weights are exact; weights in proportion to p minimise the effect of rounding errors.
-    revealing = np.where(noisy[:, None] | (p < NEGLIGIBLE), 0.0, p)
+    # Among noiseless steps any weights are exact; weights in proportion to π minimise the effect of rounding errors.
+    revealing = np.where(noisy[:, None] | (pi < NEGLIGIBLE), 0.0, pi)
     size = np.einsum("ij,ij->j", revealing, revealing)
     # The remaining steps have no scale of 0, so the recursion ends after one level.
-    rest = time_weights(noise, times[noisy], p[noisy])
-    others = np.zeros_like(p)
+    rest = time_weights(noise, times[noisy], pi[noisy])
+    others = np.zeros_like(pi)
     others[noisy] = rest.weights
     known = size > 0
     return np.where(known, revealing / np.where(known, size, 1.0), others), np.where(known, np.inf, rest.information)
 
 
-def _frozen(scale: Array, p: Array) -> tuple[Array, Array]:
-    """Return weights and information for frozen noise, r_t = p_t x₀ + scale_t u."""
+def _frozen(scale: Array, pi: Array) -> tuple[Array, Array]:
+    """Return weights and information for frozen noise, r_t = π_t x₀ + scale_t u."""
     if not scale.size:
-        return p, np.zeros(p.shape[1])
+        return pi, np.zeros(pi.shape[1])
     # Divided by its scale, the noise of every step is the same draw u, and only the weight of x₀ differs.
-    ratio = p / scale[:, None]
+    ratio = pi / scale[:, None]
     # The two steps with the most different weights give the least amplification of rounding errors.
-    low, high, each = np.argmin(ratio, axis=0), np.argmax(ratio, axis=0), np.arange(p.shape[1])
+    low, high, each = np.argmin(ratio, axis=0), np.argmax(ratio, axis=0), np.arange(pi.shape[1])
     smallest, largest = ratio[low, each], ratio[high, each]
     # With equal weights all steps repeat one measurement with noise u, and its information is that of a single step.
     alike = largest - smallest <= NEGLIGIBLE * largest
-    mean = np.divide(1 / scale.size, p, out=np.zeros_like(p), where=alike & (p > 0))
+    mean = np.divide(1 / scale.size, pi, out=np.zeros_like(pi), where=alike & (pi > 0))
     # Two different sizes of the same draw, beside the same opinion, cancel it.
-    cancelling = np.zeros_like(p)
+    cancelling = np.zeros_like(pi)
     cancelling[high, each] = 1 / scale[high]
     # Subtracted in place, because low and high coincide where all ratios are equal.
     cancelling[low, each] -= 1 / scale[low]

@@ -56,7 +56,7 @@ def whitened(model: Model, data: Outputs) -> Whitened:
     lost = np.divide(lost, gains, out=np.full(gains.shape, np.inf), where=gains > 0)
     present = steps.present & (sigma > 0) & (lost <= _LOST * sigma)
     sigma = np.where(present, sigma, 1.0)
-    b, a = steps.series / sigma, np.where(present, steps.share, 0.0) / sigma
+    b, a = steps.series / sigma, np.where(present, steps.pi, 0.0) / sigma
     std = gains * sigma
     if phi:
         gaussian = isinstance(model.noise, Gaussian)
