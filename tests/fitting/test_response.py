@@ -297,6 +297,75 @@ def test_neighbours_who_were_unlike_do_not_take_a_response_back() -> None:
     assert none.sentences[-1].startswith("This assumes that chance decided who saw what")
 
 
+def _surveyed(w: float, n: int = 60, trend: float = 0.0) -> tuple[Array, pp.Network]:
+    """Return five rounds of people who give a part w to their friends, most of whom share a trait and its trend."""
+    rng, trait = np.random.default_rng(3), np.arange(n) % 2
+    share = np.where(trait[:, None] == trait, 8.0, 1.0) / n
+    A = np.triu(rng.random((n, n)) < share, 1).astype(float)
+    network = pp.Network(A + A.T)
+    W = network.adjacency.toarray() / np.maximum(network.degrees, 1)[:, None]
+    opinion = rng.normal(size=n)
+    rows = [opinion + 0.5 * rng.normal(size=n)]
+    for t in range(1, 5):
+        alone = opinion + trend * t * trait + 0.5 * rng.normal(size=n)
+        rows.append((1 - abs(w)) * alone + w * (W @ rows[-1]))
+    return np.array(rows), network
+
+
+def test_neighbours_who_move_together_do_not_respond() -> None:
+    """Both witnesses say that they do, but a trend that friends share moves them in the same round."""
+    found = response(*_surveyed(0.0, n=200, trend=0.5), **QUICK)
+    assert found.p_value <= 0.05
+    assert found.detection.best.interval[0][-1] > 0
+    assert found.balance is not None
+    assert found.balance.p_value > 0.2
+    assert found.verdict == "cannot tell"
+    assert "neighbours also move together in the same round" in found.sentences[2]
+    assert found.by_round[["weight", "share"]].isna().all(axis=None)
+    assert found.estimates(drawn=False).printed == ()
+
+
+def test_a_response_in_one_network_is_claimed_under_the_condition_that_chance_made_it() -> None:
+    found = response(*_surveyed(0.4, n=200), **QUICK)
+    assert found.verdict == "responds"
+    assert found.sentences[0].startswith("If chance decided who sees whom, people respond to what they see: on average")
+    degree = _surveyed(0.4, n=200)[1].degrees
+    weight = found.weight.value
+    assert found.pressure.value == pytest.approx(weight / (1 - weight) / degree[degree > 0].mean())
+    # Weak signs that friends were alike are enough for doubt.
+    alike = Shuffles(0.1, np.linspace(-0.2, 0.11, 199), two_sided=True)
+    assert 0.05 < alike.p_value < 0.2
+    doubted = replace(found, balance=alike)
+    assert doubted.verdict == "cannot tell"
+    assert "may have been alike" in doubted.sentences[2]
+    dealt = answered(groups(0.4, seed=5))
+    assert replace(dealt, balance=alike).verdict == "responds"
+    assert dealt.sentences[0].startswith("People respond")
+
+
+def test_people_who_move_away_are_said_to_do_so() -> None:
+    found = response(*_surveyed(-0.4, n=200), **QUICK)
+    assert found.verdict == "responds"
+    assert found.weight.low < -0.4 < found.weight.high < 0
+    assert found.sentences[0].startswith(
+        f"If chance decided who sees whom, people move away from what they see: on average by {-found.weight.value:.2f}"
+    )
+    # A weight far below 0 is a response that is not excluded.
+    assert answered(groups(-0.3, people=40, count=40, seed=2)).verdict == "responds"
+
+
+def test_a_weight_at_the_end_of_its_range_is_not_identified() -> None:
+    """Everybody copies what was seen, up to tiny errors of reading it."""
+    rng, rows = np.random.default_rng(1), []
+    for i in range(100):
+        first, shown = rng.normal(size=2)
+        rows += [("q", i, 1, first, None), ("q", i, 2, shown + 1e-3 * rng.normal(), shown)]
+    found = answered(pd.DataFrame(rows, columns=["question", "agent", "time", "public", "seen"]))
+    assert found.verdict == "cannot tell"
+    assert np.isnan(found.weight.value)
+    assert any("at the end of the range that is searched" in sentence for sentence in found.sentences)
+
+
 def _approaching(seed: int) -> tuple[Array, pp.Network]:
     """Return answers of people who respond to nobody, and approach opinions in which friends are alike."""
     network, rng = watts_strogatz(100, 6, 0.2, seed=seed), np.random.default_rng(seed)
@@ -333,6 +402,6 @@ def test_friends_who_have_long_been_alike_and_respond_are_found() -> None:
     found = response(np.array(rows[-5:]), network, first="after", permutations=99)
     assert found.verdict == "responds"
     assert found.likeness.by_row.min() > 0.2
-    assert found.sentences[-1].startswith("Friends who change alike")
+    assert found.sentences[-1].startswith("Friends who share shocks, trends, seasons or traits, or change alike")
     # The record does not tell whether people go on from their last answers, which would make the share 0.95.
     assert not any("others make up" in sentence for sentence in found.sentences)

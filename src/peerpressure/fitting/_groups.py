@@ -155,6 +155,19 @@ class GroupPanel:
         return np.flatnonzero(self.answered[1])
 
     @cached_property
+    def is_one_network(self) -> bool:
+        """Whether all people are in one network, in which seats are seldom assigned by chance."""
+        return isinstance(self.exposure, Neighbours) and np.unique(self.group).size == 1
+
+    @cached_property
+    def degree(self) -> float:
+        """The mean weight of ties of those who see somebody; 1 where values were shown."""
+        if not isinstance(self.exposure, Neighbours):
+            return 1.0
+        degrees = np.array([network.sum(axis=1) for network in self.exposure.networks])
+        return float(degrees[degrees > 0].mean())
+
+    @cached_property
     def seen(self) -> Array:
         """What people saw before each row, (T, n)."""
         return self.exposure.values

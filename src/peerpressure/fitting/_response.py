@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -16,7 +16,7 @@ from peerpressure.fitting._groups import GroupPanel, Neighbours
 from peerpressure.fitting._likeness import Likeness, likeness
 from peerpressure.fitting._people import People
 from peerpressure.fitting._seat_placebo import Shuffles
-from peerpressure.fitting._weights import Remembered, WeightFit
+from peerpressure.fitting._weights import LARGEST, Remembered, WeightFit
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
@@ -33,6 +33,9 @@ Verdict: TypeAlias = Literal["responds", "no response", "cannot tell"]
 
 FOUND: Final = 2.8  # standard errors: a weight so large is found in four of five records
 SIGNIFICANT: Final = 0.05
+AWAY: Final = 0.01  # for people who move away from what they see, which is rare
+# In one network, first answers of neighbours that are alike at this level already stand against a response.
+LIKENESS: Final = 0.2
 
 
 class Weight(NamedTuple):
@@ -75,6 +78,8 @@ class Response:
         The test that shuffles who sat where.
     balance : Shuffles or None
         Whether first answers were like what was seen first; None where people knew each other before.
+    together : Shuffles or None
+        Whether neighbours move together in the same round; None without one network of all.
     people : People
         Who responds less than the others.
     matter : float
@@ -105,6 +110,7 @@ class Response:
     rounds: Remembered
     placebo: Shuffles
     balance: Shuffles | None
+    together: Shuffles | None
     people: People
     matter: float = 0.1
     notes: tuple[str, ...] = ()
@@ -112,45 +118,67 @@ class Response:
     @cached_property
     def verdict(self) -> Verdict:
         """The answer: "responds", "no response" (larger than ``matter``), or "cannot tell"."""
-        if self.is_refused or self.is_confounded:
+        if self._is_doubted:
             return "cannot tell"
         if self._found:
             return "responds"
-        is_small = 0 < self.weight.high < self.matter and self.smallest < 2 * self.matter
+        is_small = self._reach < self.matter and self.smallest < 2 * self.matter
         return "no response" if is_small else "cannot tell"
 
     @property
+    def _reach(self) -> float:
+        """The largest weight in the interval, in either direction."""
+        return max(self.weight.high, -self.weight.low)
+
+    @property
     def is_refused(self) -> bool:
-        """Whether neighbours were alike before anybody had seen anything, so seats were not dealt by chance."""
-        return self.balance is not None and self.balance.p_value <= SIGNIFICANT and self.balance.statistic > 0
+        """Whether neighbours were alike before anybody had seen anything, so seats were not dealt by chance.
+
+        In one network, where chance seldom deals them, weaker signs are enough to refuse a response.
+        """
+        if self.balance is None or self.balance.statistic <= 0:
+            return False
+        level = LIKENESS if self.panel.is_one_network and self._found else SIGNIFICANT
+        return self.balance.p_value <= level
 
     @cached_property
     def likeness(self) -> Likeness:
         """How alike people were to those whom they saw, and whether that grew."""
         return likeness(self.panel)
 
-    @property
+    @cached_property
     def _found(self) -> bool:
-        low = self.detection.best.interval[0][-1]
-        return bool(self.placebo.p_value <= SIGNIFICANT and low > 0 and self.weight.value > 0)
+        low, high = (float(end[-1]) for end in self.detection.best.interval)
+        if self.weight.value < 0:
+            return high < 0 and self.weight.value <= -self.matter and self.p_value <= AWAY
+        return low > 0 and self.weight.value > 0 and self.p_value <= SIGNIFICANT
 
     @property
     def is_confounded(self) -> bool:
         """Whether what is found may be of people who knew each other and approach opinions that they share."""
         return self._found and self.panel.first == "after" and self.likeness.p_value <= SIGNIFICANT
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether what is found may be of neighbours who share what moves them, since they move in the same round."""
+        return self._found and self.together is not None and self.together.p_value <= SIGNIFICANT
+
+    @property
+    def _is_doubted(self) -> bool:
+        return self.is_refused or self.is_confounded or self.is_shared
+
     @cached_property
     def weight(self) -> Weight:
         """The weight of what was seen in an answer, by least squares; NaN if it cannot be estimated."""
         best, (low, high) = self.size.best, self.size.interval
-        if not np.isfinite(best.std[-1]):
+        if not np.isfinite([low[-1], high[-1]]).all():
             return Weight(np.nan, -np.inf, np.inf, np.inf)
         return Weight(*(float(value[-1]) for value in (best.w, low, high, best.std)))
 
     @property
     def _is_known(self) -> bool:
         """Whether the interval of the weight rests on anything that is not refused."""
-        return bool(np.isfinite(self.weight.value)) and not self.is_refused and not self.is_confounded
+        return bool(np.isfinite(self.weight.value)) and not self._is_doubted
 
     @property
     def smallest(self) -> float:
@@ -159,8 +187,8 @@ class Response:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the placebo."""
-        return self.placebo.p_value
+        """The p-value of the placebo, for a response in either direction where the weight is below 0."""
+        return replace(self.placebo, two_sided=self.weight.value < 0).p_value
 
     @property
     def memory(self) -> float:
@@ -211,10 +239,13 @@ class Response:
 
     @property
     def pressure(self) -> Weight:
-        """The pressure w/(1 − w) that gives this weight to the mean of what is seen, at stubbornness 1."""
-        value, low, high, std = self.weight
-        value, low, high = (w / (1 - w) if w < 1 else np.inf for w in (value, low, high))
-        return Weight(value, low, high, std / (1 - self.weight.value) ** 2)
+        """The pressure ρ = w/(1 − w)/d that gives this weight to what is seen, at stubbornness 1.
+
+        d is the mean degree of those who see somebody; what was shown counts as one neighbour.
+        """
+        d, (value, low, high, std) = self.panel.degree, self.weight
+        value, low, high = (w / (1 - w) / d if w < 1 else np.inf for w in (value, low, high))
+        return Weight(value, low, high, std / (1 - self.weight.value) ** 2 / d)
 
     @cached_property
     def model(self) -> Model | None:
@@ -295,6 +326,7 @@ class Response:
             "matter": self.matter,
             "memory": self.memory,
             "balance": None if balance is None else {"correlation": balance.statistic, "p_value": balance.p_value},
+            "p_value_together": None if self.together is None else self.together.p_value,
             "rounds": self.by_round.to_dict(orient="records"),
             "people": int(self.panel.people.size),
         }
@@ -333,8 +365,9 @@ _FEW_CARRY = 0.6  # the weight without those who moved far, as a part of the who
 _MANY_UNMOVED = 0.1
 # What an answer assumes, by what is declared of the first row.
 _LIMITS: Final = {
-    "before": "This assumes that chance decided who saw what, and that people share nothing else with those they saw.",
-    "after": "Friends who change alike for other reasons look the same.",
+    "before": "This assumes that chance decided who saw what, and that people share no shocks, trends, seasons or "
+    "traits with those they saw.",
+    "after": "Friends who share shocks, trends, seasons or traits, or change alike for other reasons, look the same.",
 }
 _AIM = 0.2  # a weight for which the number of people is stated that would find it
 
@@ -354,19 +387,16 @@ def _sentences(r: Response) -> Iterator[str]:
 def _verdict(r: Response) -> Iterator[str]:
     w = r.weight
     if r.verdict == "responds":
-        yield (
-            f"People respond to what they see: on average they move {w.value:.2f} ({w.low:.2f} to {w.high:.2f}) of the "
-            f"way to it each round."
-        )
-        if w.low <= 0:
+        yield _claim(r)
+        if w.low <= 0 <= w.high:
             yield "That they respond is established, but how much is uncertain."
         share = r.by_round.iloc[-1]
         # Where people may as well return to their opinion each round, the share is the weight.
-        if min(one.memory for one in r.size.near) > 0:
+        if w.value > 0 and min(one.memory for one in r.size.near) > 0:
             ends = f"{max(share['share_low'], 0):.2f} to {min(share['share_high'], 1):.2f}"
             yield f"After {r.panel.rows} rounds others make up {share['share']:.2f} ({ends}) of their answers."
     elif r.verdict == "no response":
-        yield f"No response larger than {w.high:.2f} of the way to what was seen."
+        yield f"No response larger than {r._reach:.2f} of the way to what was seen."
     elif not r._is_known:
         yield "These data cannot tell whether people respond to what they see."
     else:
@@ -375,6 +405,20 @@ def _verdict(r: Response) -> Iterator[str]:
             f"{w.low:.2f} to {w.high:.2f}. A response below {r.smallest:.2f} would often have been missed."
         )
     yield _witnesses(r)
+
+
+def _claim(r: Response) -> str:
+    """Return what is established, after the condition on which it rests where people chose whom they see."""
+    w = r.weight
+    if w.value > 0:
+        said = "people respond to what they see: on average they move "
+        said += f"{w.value:.2f} ({w.low:.2f} to {w.high:.2f}) of the way to it each round."
+    else:
+        said = "people move away from what they see: on average by "
+        said += f"{-w.value:.2f} ({-w.high:.2f} to {-w.low:.2f}) of the distance to it each round."
+    if r.panel.is_one_network and r.panel.first == "before":
+        return f"If chance decided who sees whom, {said}"
+    return said[0].upper() + said[1:]
 
 
 def _witnesses(r: Response) -> str:
@@ -391,9 +435,12 @@ def _why(r: Response) -> Iterator[str]:
     if r.verdict != "cannot tell":
         return
     if r.is_refused and r.balance is not None:
+        were, so = "may have been", "it is not clear that chance assigned seats"
+        if r.balance.p_value <= SIGNIFICANT:
+            were, so = "were", "seats were not assigned by chance"
         yield (
-            f"Neighbours were alike before anybody had seen anything (correlation {r.balance.statistic:.2f}, "
-            f"p = {r.balance.p_value:.2g}): seats were not assigned by chance. Declare the first row as answered after."
+            f"Neighbours {were} alike before anybody had seen anything (correlation {r.balance.statistic:.2f}, "
+            f"p = {r.balance.p_value:.2g}): {so}. Declare the first row as answered after."
         )
     elif r.is_confounded:
         first, last = r.likeness.by_row[[0, -1]]
@@ -402,6 +449,14 @@ def _why(r: Response) -> Iterator[str]:
             f"{first:.2f}, later {last:.2f}). People who approach opinions that they share do so without any response."
         )
         yield "If nobody had seen anything before the first row, declare it as answered before."
+    elif r.is_shared and r.together is not None:
+        yield (
+            f"What people saw predicts their answers, but neighbours also move together in the same round "
+            f"(p = {r.together.p_value:.2g}), which no response to earlier answers explains: they may share shocks, "
+            f"trends, seasons or traits."
+        )
+    elif any(one.is_at_edge for one in r.size.near):
+        yield f"The likeliest weight is at the end of the range that is searched, ±{LARGEST}, so none is given."
     elif r.panel.saw_the_same or not np.isfinite(r.weight.value):
         yield (
             "Everybody in a group saw the same, or almost: within one group a response cannot be distinguished from a "
@@ -416,9 +471,11 @@ def _why(r: Response) -> Iterator[str]:
 
 def _disagreement(r: Response) -> Iterator[str]:
     """Return which of the two witnesses finds a response that the other does not confirm."""
-    by_interval, by_placebo = r.detection.best.interval[0][-1] > 0, r.p_value <= 0.05
+    (low, high), by_placebo = (end[-1] for end in r.detection.best.interval), r.p_value <= SIGNIFICANT
+    by_interval = low > 0 or high < 0
     if by_interval and not by_placebo:
-        yield "The estimate is above 0, but shuffled seats show as much, so it is not taken for a response."
+        side = "above" if low > 0 else "below"
+        yield f"The estimate is {side} 0, but shuffled seats show as much, so it is not taken for a response."
     elif by_placebo and not by_interval:
         yield "Shuffled seats show less, but the interval of the weight contains 0, so it is not taken for a response."
 
@@ -430,9 +487,9 @@ def _rounded(value: float) -> int:
 
 def _details(r: Response) -> Iterator[str]:
     robust = float(r.detection.best.w[-1])
-    if robust < _FEW_CARRY * r.weight.value:
+    if robust / r.weight.value < _FEW_CARRY:
         yield f"{r.weight.value:.2f} rests on a few people who moved far; without them it is {robust:.2f}."
-    if r.growth is not None:
+    if r.growth is not None and r.weight.value > 0:
         weights = ", ".join(f"{value:.2f}" for value in r.by_round["weight"])
         yield f"The weight of each round {r.growth} ({weights})."
 
@@ -447,7 +504,7 @@ def _unmoved(r: Response) -> Iterator[str]:
 
 
 def _people(r: Response) -> Iterator[str]:
-    if r.verdict != "responds":
+    if r.verdict != "responds" or r.weight.value < 0:
         return
     if not r.people.differ:
         yield "The data cannot tell who is more stubborn than others."

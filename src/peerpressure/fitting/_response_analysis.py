@@ -11,7 +11,13 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._groups import First, GroupPanel
 from peerpressure.fitting._people import people_of
 from peerpressure.fitting._response import Response
-from peerpressure.fitting._seat_placebo import Shuffles, balance_placebo, check_permutations, seat_placebo
+from peerpressure.fitting._seat_placebo import (
+    Shuffles,
+    balance_placebo,
+    check_permutations,
+    seat_placebo,
+    shared_placebo,
+)
 from peerpressure.fitting._weights import WeightFit, fit_memories
 from peerpressure.fitting.group_reading import group_panel
 from peerpressure.model.step import Array
@@ -154,9 +160,10 @@ def _response(
     rounds = fit_memories(panel, "round", importance=importance)
     announce("shuffling seats")
     placebo = seat_placebo(panel, permutations, seed)
+    together = shared_placebo(panel, rounds.best, permutations, seed)
     people = people_of(size.best, permutations, seed)
     announce("")
-    return Response(panel, size, detection, rounds, placebo, balance, people, matter, notes)
+    return Response(panel, size, detection, rounds, placebo, balance, together, people, matter, notes)
 
 
 def _equal_weights(fit: WeightFit) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._groups import Codes, GroupPanel
+from peerpressure.fitting._groups import Codes, GroupPanel, Neighbours
 from peerpressure.fitting._weights import WeightFit, mean_seen
 from peerpressure.model.step import Array
 from peerpressure.support.progress import check_cancelled
@@ -90,6 +90,28 @@ def balance_placebo(panel: GroupPanel, permutations: int, seed: int) -> Shuffles
 
     truth = float(correlations(np.arange(panel.n)[:, None])[0])
     return Shuffles(truth, _over_shuffles(panel, permutations, seed + 1, correlations), two_sided=True)
+
+
+def shared_placebo(panel: GroupPanel, fit: WeightFit, permutations: int, seed: int) -> Shuffles | None:
+    """Return whether neighbours move together in the same round, which a response to earlier answers leaves at chance.
+
+    The statistic is the studentised sum of products of what the fit does not explain in a person's answer and in the
+    answers of those whom the person sees. None if there is more than one network, or none.
+    """
+    if not panel.is_one_network or not isinstance(panel.exposure, Neighbours):
+        return None
+    left = np.full(panel.answers.shape, np.nan)
+    for one in fit.fits:
+        left[one.row.t - 1, one.row.people] = one.weight * one.residual
+    around = Neighbours(left, panel.exposure.networks)
+
+    def statistics(seats: Codes) -> Array:
+        products = np.nan_to_num(left[:-1, :, None] * around.shuffled(seats)[1:]).sum(axis=0)
+        scale = np.sqrt(np.square(products).sum(axis=0))
+        return np.asarray(np.divide(products.sum(axis=0), scale, out=np.zeros(scale.shape), where=scale > 0))
+
+    truth = float(statistics(np.arange(panel.n)[:, None])[0])
+    return Shuffles(truth, _over_shuffles(panel, permutations, seed + 3, statistics))
 
 
 def _over_shuffles(panel: GroupPanel, permutations: int, seed: int, statistic: Callable[[Codes], Array]) -> Array:

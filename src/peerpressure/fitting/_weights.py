@@ -318,11 +318,17 @@ class WeightFit:
         total, squares = by_cluster.sum(axis=0), np.square(by_cluster).sum(axis=0)
         return np.where(total > 1e-6, np.square(total) / np.maximum(squares, 1e-300), 0.0)
 
+    @property
+    def is_at_edge(self) -> bool:
+        """Whether only the end of the range that is searched bounds a weight."""
+        return bool(np.abs(self.w).max(initial=0.0) > LARGEST - _TOLERANCE)
+
     @cached_property
     def std(self) -> Array:
-        """Standard errors of the weights, ∞ where too few clusters carry the information; (T − 1,)."""
+        """Standard errors of the weights, ∞ at an edge and where too few clusters carry the information; (T − 1,)."""
         variance = np.einsum("tk,kl,tl->t", self.design, self.covariance, self.design)
-        return np.where(self.effective > LEAST_EFFECTIVE, np.sqrt(np.maximum(variance, 0.0)), np.inf)
+        known = (self.effective > LEAST_EFFECTIVE) & (not self.is_at_edge)
+        return np.where(known, np.sqrt(np.maximum(variance, 0.0)), np.inf)
 
     @property
     def interval(self) -> tuple[Array, Array]:
