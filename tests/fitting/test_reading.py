@@ -79,6 +79,15 @@ def test_people_see_those_of_the_network_who_answered() -> None:
     )
 
 
+def test_who_answered_another_question_of_the_group_is_no_stranger() -> None:
+    rng = np.random.default_rng(1)
+    rows = [("g", q, name, t, rng.normal()) for q, names in (("p", "abcdefgh"), ("q", "abcdijkl"))
+            for name in names for t in (1, 2)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["group", "question", "agent", "time", "public"])
+    network = pp.Network(ring(12), list("abcdefghijkl"), directed=True)
+    assert not any("gave no answers" in note for note in group_panel(table, {"g": network}, "before")[1])
+
+
 def test_networks_may_differ_by_group_and_by_wave(tmp_path: Path) -> None:
     table = groups(0.3, count=2, people=9).drop(columns="seen")
     forwards, backwards = ring(9, (1,)), ring(9, (1,)).T

@@ -263,13 +263,15 @@ def _networks(answers: AnswerTable, units: Codes, graphs: Graphs) -> tuple[list[
     """Return the networks of all groups side by side, one for each row after the first, and remarks."""
     steps, n = len(answers.values), len(answers.agents)
     parts: list[list[tuple[Codes, Codes, Array]]] = [[] for _ in range(steps - 1)]
-    strangers = set[str]()
+    strangers, known = set[str](), dict[str, set[str]]()
+    for group, agent in zip(answers.groups, answers.agents, strict=True):
+        known.setdefault(group, set()).add(agent)
     for code in range(int(units.max()) + 1):
         members = np.flatnonzero(units == code)
         graph = _of_group(graphs, answers.groups[int(members[0])])
         for k, (labels, weights) in enumerate(() if graph is None else _waves(graph, answers.times, steps)):
             place = {answers.agents[i]: i for i in map(int, members)}
-            strangers |= set(labels) - place.keys()
+            strangers |= set(labels) - known[answers.groups[int(members[0])]]
             where = np.array([place.get(label, -1) for label in labels])
             edges = sparse.coo_array(weights)
             rows, columns = where[edges.coords[0]], where[edges.coords[1]]
