@@ -86,6 +86,11 @@ def test_few_rows_are_asked_whether_anybody_had_seen_anything() -> None:
     with pytest.raises(pp.errors.InvalidInputError, match="set first = 'before' if they had not") as caught:
         pp.compare(rows, network)
     assert "peerpressure response --first" in str(caught.value)
+    with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
+        pp.compare(np.round(4 * rows), network, observation=pp.Observation(scale=(-4, 8)))
+    waves = pp.TemporalNetwork.from_snapshots([network, pp.Network(np.zeros((20, 20)))])
+    with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
+        pp.compare(rows, waves)
     assert pp.compare(rows, network, ["none", "constant"]).fits
     assert pp.compare(rows).fits  # without a network there is nothing to respond to
 
@@ -321,6 +326,35 @@ def test_friends_who_approach_like_opinions_do_not_respond(seed: int) -> None:
     assert found.sentences[1].startswith("Both tests see a response, but its size is not clearly above 0")
 
 
+def test_neighbours_who_share_an_event_do_not_respond() -> None:
+    """Both witnesses say that they do, but no response to earlier answers moves neighbours in the same step."""
+    rng, community = np.random.default_rng(1), np.arange(20) % 4
+    network = pp.Network((community[:, None] == community) * (1.0 - np.eye(20)))
+    event = (np.arange(20)[:, None] >= np.array([6, 9, 12, 14])) * np.array([1.0, -1.0, 1.0, -1.0])
+    rows = rng.normal(0.5, 0.3, 20) + event[:, community] + 0.3 * rng.normal(size=(20, 20))
+    found = pp.compare(rows, network, ["none", "own-return", "own-return+neighbours"])
+    assert found.p_value_placebo is not None
+    assert found.p_value_placebo <= 0.05
+    assert found.fit.uses_network
+    assert found.verdict == "cannot tell"
+    assert "move together in the same step" in found.sentences[1]
+
+
+def test_people_who_move_away_are_not_said_to_show_no_response() -> None:
+    network, rng = graph(20), np.random.default_rng(2)
+    W = network.adjacency.toarray() / network.degrees[:, None]
+    opinion = y = rng.normal(size=20)
+    rows = []
+    for _ in range(40):
+        y = 0.6 * (opinion + 0.5 * rng.normal(size=20)) - 0.4 * (W @ y)
+        rows.append(y)
+    found = pp.compare(np.array(rows), network, ["none", "own-return", "own-return+neighbours"])
+    assert found.weight.high < 0
+    assert found.verdict == "cannot tell"
+    assert "move away from their neighbours" in found.sentences[1]
+    assert not any("also" in sentence for sentence in found.sentences)
+
+
 def test_limits_are_stated_where_influence_is_claimed() -> None:
     network = graph(15)
     comparison = pp.compare(record(network, 30, 1, lambda t: 0.5), network, FEW)
@@ -456,4 +490,7 @@ def test_a_model_that_fits_badly_tells_no_course_of_pressure() -> None:
     assert found.best == "power"
     assert found.verdict == "responds"
     assert found.weight.low < 0.4 < found.weight.high
+    assert "fits badly" in found.sentences[0]
+    assert found.sentences[1] == "People respond to their neighbours."
+    assert not any("On average they move" in sentence for sentence in found.sentences)
     assert not any("Pressure" in sentence for sentence in found.sentences)

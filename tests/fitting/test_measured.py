@@ -234,5 +234,5 @@ def test_a_comparison_of_answers_stops_when_it_is_told_to() -> None:
 
     rows, network = _likert()
     with pytest.raises(CancelledError):
-        pp.compare(rows, network, observation=pp.Observation(scale=(1, 5)), should_stop=stop)
+        pp.compare(rows, network, ["constant"], observation=pp.Observation(scale=(1, 5)), should_stop=stop)
     assert calls == 51

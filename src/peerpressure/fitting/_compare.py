@@ -133,9 +133,10 @@ def compare(
             errors=_errors_of(observation, measurement_noise),
             step=step,
             origin=origin,
+            has_few_rivals=rivals is not None or graph is None,
         )
-        if rivals is None and graph is not None and panel.errors is None:
-            _check_rows(panel)
+        if rivals is None and graph is not None:
+            _check_rows(panel.length + 1)
         with few_threads(panel.n):
             fits, left_out = _fitted(panel, rivals)
     return Comparison(panel, fits, graph is not None, (*panel.remarks, *notes, *left_out))
@@ -147,15 +148,15 @@ def _check_start(start: object) -> None:
         raise InvalidInputError(message("start must be 'hidden' or 'public'", got=repr(start), remedy=remedy))
 
 
-def _check_rows(panel: Panel) -> None:
+def _check_rows(rows: int) -> None:
     """Raise if there are too few rows to tell courses of pressure apart, and another question can be answered."""
-    if panel.length < FEW_ROWS:
+    if rows <= FEW_ROWS:
         rule = f"{FEW_ROWS} rows of answers or fewer tell whether people respond, not how pressure changes"
         remedy = (
             "had people seen each other's answers before the first row? set first = 'before' if they had not, or "
             "'after' (peerpressure response --first, fitting.response in Python), or name the rivals to compare"
         )
-        raise InvalidInputError(message(rule, got=f"{panel.length + 1}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"{rows}", remedy=remedy))
 
 
 def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Rival], tuple[str, ...]]:
@@ -224,6 +225,7 @@ def _panel_of(
     errors: Errors | None = None,
     step: str | None = None,
     origin: object = None,
+    has_few_rivals: bool = False,
 ) -> tuple[Panel, tuple[str, ...]]:
     """Return data on a network as a panel, and remarks on how they were read."""
     graph, read = network, None
@@ -233,17 +235,19 @@ def _panel_of(
         labels = read[0].model.network.labels
         graph = Network(np.zeros((len(labels), len(labels))), labels)
     model = Model(graph, np.zeros(graph.n), _per_agent(stubbornness))
-    if model.keeps:
-        rule = "isolated agents of a temporal network must show their own opinions in a comparison"
-        remedy = "take the aggregate of the network, or let isolated agents show their own opinions"
-        raise InvalidInputError(
-            message(rule, got="agents who keep their public ones", remedy=remedy), argument="isolated"
-        )
     run, _ = read or read_observations(data, model, step, origin)
     times, states = _rows(run, model)
     notes: tuple[str, ...] = ()
     if not public_start and times[0] == 0:
         times, states, notes = times[1:], states[1:], (_STEP_ZERO,)
+    if model.keeps:
+        if not has_few_rivals:
+            _check_rows(len(states))
+        rule = "isolated agents of a temporal network must show their own opinions in a comparison"
+        remedy = "take the aggregate of the network, or let isolated agents show their own opinions"
+        raise InvalidInputError(
+            message(rule, got="agents who keep their public ones", remedy=remedy), argument="isolated"
+        )
     unsplit = model.network.topics
     if unsplit:
         rule, remedy = "a comparison is about one topic", "compare each topic on its own, with a network without topics"

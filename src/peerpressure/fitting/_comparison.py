@@ -15,7 +15,7 @@ from scipy import special
 from peerpressure.fitting._courses import ADAPTING, COURSES
 from peerpressure.fitting._integrated import conditional_run
 from peerpressure.fitting._neighbour_weight import UNKNOWN, neighbour_weight
-from peerpressure.fitting._place_placebo import Placebo, placebo
+from peerpressure.fitting._place_placebo import Placebo, placebo, together
 from peerpressure.fitting._record import Panel
 from peerpressure.fitting._response import Verdict, Weight, drawn_picture
 from peerpressure.fitting._rivals import Rival, weights_of
@@ -238,6 +238,14 @@ class Comparison:
         return None if self.placebo is None else self.placebo.p_value
 
     @cached_property
+    def p_value_together(self) -> float | None:
+        """Share of shuffles in which others move as much like each other in the same step; None without ties.
+
+        It is of what the best model does not predict. A response to earlier answers leaves nothing alike in it.
+        """
+        return None if self.placebo is None else together(self.panel, self.fit.predictions(self.panel))
+
+    @cached_property
     def weight(self) -> Weight:
         """The weight of the mean of the neighbours' last answers in the next one, by least squares; NaN without ties.
 
@@ -251,9 +259,10 @@ class Comparison:
     def verdict(self) -> Verdict:
         """Whether people respond to their neighbours: "responds", "no response" or "cannot tell".
 
-        "responds" needs two witnesses: the best rival uses the network, and ``p_value_placebo`` is 0.05 at most; and a
-        ``weight`` that is clearly above 0. "no response" needs that neither says so, and that a response of some size
-        would have been found.
+        "responds" needs two witnesses: the best rival uses the network, and ``p_value_placebo`` is 0.05 at most; a
+        ``weight`` that is clearly above 0; and neighbours who do not move together in the same step
+        (``p_value_together`` above 0.01). "no response" needs that neither witness says so, that the weight is not
+        below 0, and that a response of some size would have been found.
         """
         return verdict_on(self)
 
@@ -412,13 +421,14 @@ def _summary(values: Array, weights: Array) -> tuple[float, float, float]:
 # The answer in words.
 
 COMMON_CAUSES = (
-    "Such data cannot distinguish influence from shocks that neighbours share, or from friendships that form because "
-    "people agree."
+    "Such data cannot distinguish influence from all shocks, trends, seasons and traits that neighbours share, or from "
+    "friendships that form because people agree."
 )
 # Weight above which the choice of a model is not doubted, and p-values below which its fit is.
 _CLEAR, _DOUBTFUL = 0.9, 0.01
-# P-values of the placebo at which a response is found, and the response that must be found where none is said to be.
-_FOUND, _MATTERS = 0.05, 0.2
+# P-values of the placebo at which a response is found, and of movements in the same step at which it is doubted; and
+# the response that must be found where none is said to be.
+_FOUND, _TOGETHER, _MATTERS = 0.05, 0.01, 0.2
 _ABOVE = 1.645  # standard errors by which the weight of neighbours must be above 0, which chance is in 1 of 20
 # Courses of pressure, and how many times more likely some must be than others to be told from them.
 _STEADY, _CHANGING, _FAR_MORE = frozenset({"constant"}), frozenset({"linear", "power"}), 20.0
@@ -427,15 +437,25 @@ _STEADY, _CHANGING, _FAR_MORE = frozenset({"constant"}), frozenset({"linear", "p
 def sentences_on(c: Comparison) -> tuple[str, ...]:
     """Return the answer: response to neighbours, course of pressure, adaptation, fit, what is missed, and limits.
 
-    A record that was read in the wrong way spoils all of it, which is said first.
+    A record that was read in the wrong way, or that no model fits, spoils all of it, which is said first.
     """
     answer = (*_response(c), *_course(c), *_adaptation(c), *_errors(c), *_doubt(c), *_fit(c), *_missed(c), *_limits(c))
     return (*_spoilt(c), *answer)
 
 
+def _fits_badly(c: Comparison) -> bool:
+    return c.p_value is not None and c.p_value < _DOUBTFUL
+
+
+def _misfit(c: Comparison) -> str:
+    return f"Even the best of these models fits badly (p = {c.p_value:.2g}), so something else is at work."
+
+
 def _spoilt(c: Comparison) -> Iterator[str]:
     if c.panel.remarks:
         yield "These answers lie on a grid and were taken as exact, so pressure looks weaker than it is: see the notes."
+    if c.verdict == "responds" and _fits_badly(c):
+        yield _misfit(c)
 
 
 def verdict_on(c: Comparison) -> Verdict:
@@ -444,8 +464,14 @@ def verdict_on(c: Comparison) -> Verdict:
         return "cannot tell"
     likely, found = c.fit.uses_network, c.placebo.p_value <= _FOUND
     if likely and found:
-        return "responds" if _is_clear(c.weight) else "cannot tell"
-    return "no response" if not likely and not found and c.placebo.smallest <= _MATTERS else "cannot tell"
+        return "responds" if _is_clear(c.weight) and not _move_together(c) else "cannot tell"
+    nothing = not likely and not found and c.weight.high > 0
+    return "no response" if nothing and c.placebo.smallest <= _MATTERS else "cannot tell"
+
+
+def _move_together(c: Comparison) -> bool:
+    """Return whether neighbours share something that moves them, which looks like a response as well."""
+    return c.p_value_together is not None and c.p_value_together <= _TOGETHER
 
 
 def _is_clear(weight: Weight) -> bool:
@@ -460,14 +486,14 @@ def _response(c: Comparison) -> Iterator[str]:
         return
     if c.verdict == "responds":
         yield "People respond to their neighbours."
-        # Where pressure changes there is no one weight.
-        if not (_describes(c) and c.best.removesuffix(ADAPTING) in _CHANGING):
+        # Where pressure changes there is no one weight, and what else is at work may be a part of it.
+        if not _fits_badly(c) and not (_describes(c) and c.best.removesuffix(ADAPTING) in _CHANGING):
             value, low, high, _ = c.weight
             moved = f"{value:.2g} ({low:.2g} to {high:.2g})"
             yield f"On average they move {moved} of the way to the mean of their neighbours at each step."
             if low <= 0:
                 yield "Both tests agree that they do, but how much is uncertain."
-        yield from filter(None, [fit.words])
+        yield from filter(None, [fit.words.replace("People", "They also", 1)])
         return
     if c.verdict == "no response":
         yield "There is no sign that people respond to their neighbours in this network."
@@ -485,20 +511,40 @@ def _share(c: Comparison) -> str:
 
 def _why_not(c: Comparison, placebo: Placebo) -> str:
     """Return why the two witnesses do not answer."""
+    likely, found = c.fit.uses_network, placebo.p_value <= _FOUND
     if not placebo.can_tell:
         return "All hear the same, so a response cannot be distinguished from what moves everybody."
-    if c.fit.uses_network and placebo.p_value <= _FOUND:
-        return (
-            "Both tests see a response, but its size is not clearly above 0: in so few rows, friends who approach "
-            "shared opinions look the same."
-        )
-    if c.fit.uses_network:
+    if likely and found:
+        return _why_doubted(c)
+    if likely:
         return f"The best model has a response, but shuffled people explain as much (p = {placebo.p_value:.2g})."
-    if placebo.p_value <= _FOUND:
+    if found:
         return (
             f"Neighbours explain more than shuffled people do (p = {placebo.p_value:.2g}), "
             "but a model without a response explains the answers best."
         )
+    return _why_unfound(c, placebo)
+
+
+def _why_doubted(c: Comparison) -> str:
+    """Return why what both witnesses see is not taken for a response."""
+    if _move_together(c):
+        return (
+            f"Both tests see a response, but neighbours also move together in the same step "
+            f"(p = {c.p_value_together:.2g}), which no response to earlier answers explains: they may share shocks, "
+            "trends, seasons or traits."
+        )
+    return (
+        "Both tests see a response, but its size is not clearly above 0: in so few rows, friends who approach "
+        "shared opinions look the same."
+    )
+
+
+def _why_unfound(c: Comparison, placebo: Placebo) -> str:
+    """Return what neither witness rules out."""
+    value, low, high, _ = c.weight
+    if high <= 0:
+        return f"Rather, people move away from their neighbours: the weight is {value:.2g} ({low:.2g} to {high:.2g})."
     if not placebo.smallest < 1:
         return "So few answers would hardly show any response."
     return f"A response of less than {_share(c)} of the way to the mean of neighbours would not have been found."
@@ -517,8 +563,7 @@ _ALONE = {
 
 def _describes(c: Comparison) -> bool:
     """Return whether the best model's own parameters are told: one that fits badly has neither right sizes nor ends."""
-    fits = c.p_value is None or c.p_value >= _DOUBTFUL
-    return c.verdict == "responds" and c.best.removesuffix(ADAPTING) in COURSES and fits
+    return c.verdict == "responds" and c.best.removesuffix(ADAPTING) in COURSES and not _fits_badly(c)
 
 
 def _course(c: Comparison) -> Iterator[str]:
@@ -593,10 +638,11 @@ def _fit(c: Comparison) -> Iterator[str]:
         yield "The fit was not tested: tests need a model with hidden opinions."
     if p is None:
         return
-    if p >= _DOUBTFUL:
+    if not _fits_badly(c):
         yield f"The model fits the data (p = {p:.2g})."
         return
-    yield f"Even the best of these models fits badly (p = {p:.2g}), so something else is at work."
+    if c.verdict != "responds":
+        yield _misfit(c)
     if c.diagnostics is not None:
         yield from (f"{finding[0].upper()}{finding[1:]}." for finding in c.diagnostics.findings.values())
 

@@ -67,9 +67,9 @@ OWN_LAWS: Mapping[str, OwnLaw] = {
     "common-return": OwnLaw("free", "common", "nothing", "All return to one value, each on its own."),
     "common-return+period": OwnLaw("free", "common", "period", "All return to one value, which moves."),
     "walk+period": OwnLaw("whole", "none", "period", "People move on from their last answers, and all move alike."),
-    "own-return+neighbours": OwnLaw("free", "own", "nothing", "They also return to a level of their own.", True),
+    "own-return+neighbours": OwnLaw("free", "own", "nothing", "People return to a level of their own.", True),
     "own-return+neighbours+period": OwnLaw(
-        "free", "own", "period", "They also return to a level of their own, and all move alike.", True
+        "free", "own", "period", "People return to a level of their own, and all move alike.", True
     ),
 }
 

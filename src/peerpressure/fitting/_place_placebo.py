@@ -32,6 +32,8 @@ from peerpressure.support.results import read_only
 _NOTHING = 1e-10
 # Correlations that differ by less are those of the same places under other names.
 _SAME = 1e-12
+# Standard deviations beyond which an error counts as this one.
+_FAR = 3.0
 # Levels and power by which the smallest effect that would be found is defined.
 _LEVEL, _POWER = 0.05, 0.8
 
@@ -87,6 +89,29 @@ def placebo(panel: Panel, permutations: int = 999, seed: int = 0) -> Placebo:
     reached = np.nan_to_num(draws[:, 1], nan=-np.inf) >= correlation - _SAME
     p_value = (1 + int(reached.sum())) / (permutations + 1)
     return Placebo(effect, draws[:, 0], p_value)
+
+
+def together(panel: Panel, predictions: Array, permutations: int = 999, seed: int = 0) -> float:
+    """Return the p-value of neighbours who move together in the same step, beyond predictions from earlier answers.
+
+    A response to earlier answers leaves nothing of that; shocks, trends and seasons that neighbours share do.
+    """
+    rng = np.random.default_rng(seed)
+    off = np.where(panel.scored, panel.rows[1:] - predictions, 0.0)
+    off = _both_ways(panel.scored.astype(np.float64))(off)
+    limit = _FAR * float(off[panel.scored].std())
+    errors, means = np.clip(off, -limit, limit), _means(_listening(panel))
+
+    def statistic(deal: NDArray[np.int64]) -> float:
+        products = (errors[:, deal] * means(errors[:, deal])).sum(axis=0)
+        return float(products.sum() / max(np.sqrt(np.square(products).sum()), 1e-300))
+
+    truth, reached = statistic(np.arange(panel.n)), 1
+    for k in range(permutations):
+        if k % 50 == 0:
+            check_cancelled()
+        reached += statistic(rng.permutation(panel.n)) >= truth - _SAME
+    return reached / (permutations + 1)
 
 
 class PartialEffect:
