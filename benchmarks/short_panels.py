@@ -21,6 +21,8 @@ SHAPES: Final = {"60 × 3": (60, 3, 1), "60 × 5": (60, 5, 1), "20 groups × 20 
 NULLS: Final = (
     "own level", "t₂ noise", "own AR(1)", "return", "shock", "event", "trend", "walk", "error", "repeats", "homophily",
 )  # fmt: skip
+# What first = "before" takes for granted does not hold.
+BROKEN: Final = ("weak homophily", "shared trait")
 WEIGHTS: Final = (0.1, 0.2, 0.4)
 NOISES: Final = ("own level", "t₂ noise")
 RECORDS, PERMUTATIONS = 200, 199
@@ -31,7 +33,10 @@ Gaussian noise or with *t₂ noise*; their deviations from it last (*own AR(1)*,
 one value each round (*return*); all share a *shock* of each round, an *event* or a *trend*; answers are a *walk*; the
 first row has twice the noise (*error*); 40 % repeat their answer exactly, others have t₃ noise (*repeats*); or friends
 think alike (*homophily*, (1 + 6D⁻¹L)⁻¹ of white noise, analysed with first = "after", all others with "before").
-*Responds* is the share of records of which that is said, *p ≤ .05* that of the placebo alone. In the second table,
+In the second table, chance did not decide who sees whom, though first = "before" says so: friends think a little alike,
+(1 + D⁻¹L)⁻¹ of white noise, with more noise in the first row than later (*weak homophily*); or they have a *shared
+trait*, the sign of what is smooth over the network, and answers of one kind of people have a trend of 0.5.
+*Responds* is the share of records of which that is said, *p ≤ .05* that of the placebo alone. In the last table,
 people give a part w of their answer to the mean of what they see. *Cover* is the share of 95 % intervals that contain
 it. The 60 people are on BA(60, 3) networks. {PERMUTATIONS} shuffles; shares are given ± a standard error over records.
 """
@@ -64,8 +69,15 @@ def record(kind: str, sees: Array, rounds: int, w: float, shocks: Array, rng: np
     if kind == "homophily":
         opinion = np.linalg.solve(7 * np.eye(n) - 6 * mean, opinion)
         opinion /= opinion.std()
+    alike = opinion
+    if kind in BROKEN:
+        strength = 1 if kind == "weak homophily" else 6
+        alike = np.linalg.solve((1 + strength) * np.eye(n) - strength * mean, rng.standard_normal(n))
+        alike = (alike - alike.mean()) / alike.std()
+    if kind == "weak homophily":
+        opinion = alike
     lasting = rng.standard_normal(n)
-    rows = [opinion + (1.0 if kind == "error" else 0.5) * rng.standard_normal(n)]
+    rows = [opinion + (1.0 if kind in ("error", "weak homophily") else 0.5) * rng.standard_normal(n)]
     for t in range(1, rounds):
         lasting = 0.6 * lasting + 0.8 * rng.standard_normal(n)
         noise = 0.5 * rng.standard_normal(n)
@@ -77,6 +89,8 @@ def record(kind: str, sees: Array, rounds: int, w: float, shocks: Array, rng: np
             "event": opinion + (t > rounds / 2) + noise,
             "trend": opinion + 0.3 * t + noise,
             "walk": rows[-1] + noise,
+            "weak homophily": opinion + 0.8 * noise,
+            "shared trait": opinion + 0.5 * t * (alike > 0) + noise,
             "repeats": np.where(rng.random(n) < 0.4, rows[-1], opinion + 0.3 * rng.standard_t(3, n)),
         }.get(kind, opinion + noise)
         rows.append((1 - w) * alone + w * (mean @ rows[-1]))
@@ -119,21 +133,18 @@ def measure(settings: Settings) -> Section:
     records = 2 if settings.quick else settings.records_or(RECORDS)
     shapes = list(SHAPES)[:1] if settings.quick else list(SHAPES)
     nulls = [(shape, kind, 0.0) for kind in NULLS[: 2 if settings.quick else None] for shape in shapes]
+    broken = [(shape, kind, 0.0) for kind in BROKEN[: 1 if settings.quick else None] for shape in shapes]
     truths = [(shape, kind, w) for w in WEIGHTS for kind in NOISES for shape in shapes][: 1 if settings.quick else None]
-    items = [(*setting, seed) for setting in [*nulls, *truths] for seed in range(records)]
+    items = [(*setting, seed) for setting in [*nulls, *broken, *truths] for seed in range(records)]
     found = spread(one, items, settings)
-    cells = {setting: found[k * records : (k + 1) * records] for k, setting in enumerate([*nulls, *truths])}
+    cells = {setting: found[k * records : (k + 1) * records] for k, setting in enumerate([*nulls, *broken, *truths])}
     said = {setting: [each.verdict == "responds" for each in own] for setting, own in cells.items()}
-    false: list[list[Cell]] = [
-        [
-            kind,
-            shape,
-            records,
-            share(said[shape, kind, w]),
-            share([each.p_value <= 0.05 for each in cells[shape, kind, w]]),
-        ]
-        for shape, kind, w in nulls
-    ]
+
+    def claimed(setting: tuple[str, str, float]) -> list[Cell]:
+        shape, kind, _ = setting
+        by_placebo = [each.p_value <= 0.05 for each in cells[setting]]
+        return [kind, shape, records, share(said[setting]), share(by_placebo)]
+
     true: list[list[Cell]] = [
         [w, kind, shape, records, share(said[shape, kind, w]),
          float(np.nanmean([each.value for each in cells[shape, kind, w]])),
@@ -147,7 +158,16 @@ def measure(settings: Settings) -> Section:
         "Short panels",
         TEXT,
         [
-            Table("Nobody responds", ("people", "shape", "records", "responds", "p ≤ .05"), false),
+            Table(
+                "Nobody responds",
+                ("people", "shape", "records", "responds", "p ≤ .05"),
+                [claimed(each) for each in nulls],
+            ),
+            Table(
+                "Nobody responds, and chance did not decide who sees whom",
+                ("people", "shape", "records", "responds", "p ≤ .05"),
+                [claimed(each) for each in broken],
+            ),
             Table(
                 "People respond with weight w",
                 ("w", "noise", "shape", "records", "responds", "mean w", "cover", "no response"),
