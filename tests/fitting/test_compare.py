@@ -88,6 +88,8 @@ def test_few_rows_are_asked_whether_anybody_had_seen_anything() -> None:
     assert "peerpressure response --first" in str(caught.value)
     with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
         pp.compare(np.round(4 * rows), network, observation=pp.Observation(scale=(-4, 8)))
+    with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
+        pp.compare(pd.DataFrame(np.c_[rows, rows[:, 0]]).assign(time=range(1, 6)), network)  # 20 is a stranger
     waves = pp.TemporalNetwork.from_snapshots([network, pp.Network(np.zeros((20, 20)))])
     with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
         pp.compare(rows, waves)

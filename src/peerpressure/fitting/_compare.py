@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.fitting._comparison import Comparison
 from peerpressure.fitting._integrated import Criterion
 from peerpressure.fitting._record import Errors, Panel, answers_on, panel
@@ -235,7 +235,13 @@ def _panel_of(
         labels = read[0].model.network.labels
         graph = Network(np.zeros((len(labels), len(labels))), labels)
     model = Model(graph, np.zeros(graph.n), _per_agent(stubbornness))
-    run, _ = read or read_observations(data, model, step, origin)
+    try:
+        run, _ = read or read_observations(data, model, step, origin)
+    except (FileFormatError, InvalidInputError):
+        # Few rows are a question of another function, whoever has answered.
+        if not has_few_rivals:
+            _check_rows(read_observations(data, None, step, origin)[0].times.size)
+        raise
     times, states = _rows(run, model)
     notes: tuple[str, ...] = ()
     if not public_start and times[0] == 0:

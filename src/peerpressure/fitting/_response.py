@@ -408,7 +408,7 @@ def _verdict(r: Response) -> Iterator[str]:
 
 
 def _claim(r: Response) -> str:
-    """Return what is established, after the condition on which it rests where people chose whom they see."""
+    """Return what is established, after the condition on which it rests where people may have chosen whom they see."""
     w = r.weight
     if w.value > 0:
         said = "people respond to what they see: on average they move "
@@ -416,7 +416,7 @@ def _claim(r: Response) -> str:
     else:
         said = "people move away from what they see: on average by "
         said += f"{-w.value:.2f} ({-w.high:.2f} to {-w.low:.2f}) of the distance to it each round."
-    if r.panel.is_one_network and r.panel.first == "before":
+    if isinstance(r.panel.exposure, Neighbours) and r.panel.first == "before":
         return f"If chance decided who sees whom, {said}"
     return said[0].upper() + said[1:]
 
