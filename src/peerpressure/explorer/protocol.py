@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from peerpressure.errors import CancelledError, PeerPressureError, message
 from peerpressure.scenario import Scenario, ScenarioError
+from peerpressure.support.results import plain
 
 # The binary format of answers: a JSON header followed by arrays, which a browser reads as typed arrays in place.
 #
@@ -69,21 +70,6 @@ def json_bytes(value: Any) -> bytes:
     b'{"gain":null}'
     """
     return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
-    match value:
-        case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [plain(inner) for inner in value]
-        case np.ndarray() | np.generic():
-            return plain(value.tolist())
-        case float():
-            return value if math.isfinite(value) else None
-        case _:
-            return value
 
 
 def plain_labels(labels: Sequence[Hashable]) -> list[Any] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
 import platform
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, final
 
+from peerpressure.support.results import plain
 from peerpressure.version import __version__
 
 # Version of the JSON files that the package writes. It is raised when a key changes its meaning or goes away.
@@ -167,18 +167,3 @@ def json_text(facts: Mapping[str, Any], *, ascii_only: bool = False) -> str:
     """
     versioned = {"schema_version": SCHEMA_VERSION, **plain(facts)}
     return json.dumps(versioned, indent=2, ensure_ascii=ascii_only, allow_nan=False) + "\n"
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: paths as texts, and null for numbers that JSON lacks.
-
-    >>> plain({"error": float("inf"), "place": Path("a")})
-    {'error': None, 'place': 'a'}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value) if isinstance(value, Path) else value

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model.step import Array
-from peerpressure.support.results import read_only
+from peerpressure.support.results import plain, read_only
 
 
 class LimitKind(Enum):
@@ -167,7 +167,7 @@ class LimitLaw:
             "kinds": {kind.value: counts[kind] for kind in LimitKind if kind in counts},
             "phases": len(self.mean),
             "groups": int(np.unique(self.group).size),
-            **{name: float(value) if np.isfinite(value) else None for name, value in ends.items()},
+            **{name: plain(value) for name, value in ends.items()},
         }
 
 

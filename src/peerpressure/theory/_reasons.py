@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
-from peerpressure.support.results import one_line
+from peerpressure.support.results import one_line, plain
 from peerpressure.support.text import rounded
 
 T = TypeVar("T")
@@ -63,9 +63,8 @@ class Reason:
         dict
             Keys ``code``, ``values`` and ``text``.
         """
-        # JSON has no infinities; numbers are given besides the sentence, so clients need not parse text.
-        values = {name: json_number(value) for name, value in self.values.items()}
-        return {"code": self.code, "values": values, "text": str(self)}
+        # Numbers are given besides the sentence, so clients need not parse text.
+        return {"code": self.code, "values": plain(self.values), "text": str(self)}
 
 
 @final
@@ -91,11 +90,6 @@ class ReasonRow(Generic[T]):
     def reason(self, **values: Value) -> Reason:
         """Return the reason with these numbers."""
         return Reason(self.code, self.sentence, values)
-
-
-def json_number(value: Value) -> Value | None:
-    """Return a value as JSON can represent it: None for an infinite or undefined number."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def paragraph(reasons: Sequence[Reason]) -> str:

@@ -15,8 +15,7 @@ from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import NetworkProcess
 from peerpressure.networks.chain import phases, split_by_label
-from peerpressure.support.results import read_only
-from peerpressure.theory._reasons import json_number
+from peerpressure.support.results import plain, read_only
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     OpinionChain,
@@ -129,8 +128,8 @@ class Component:
         dict
             The number of agents, and value, deviation, rate κ, period and error by name.
         """
-        numbers = {name: json_number(getattr(self, name)) for name in ("std", "kappa", "residual")}
-        return numbers | {"agents": int(self.agents.size), "value": self.value, "period": self.period}
+        numbers = {name: plain(getattr(self, name)) for name in ("value", "std", "kappa", "period", "residual")}
+        return numbers | {"agents": int(self.agents.size)}
 
 
 @final

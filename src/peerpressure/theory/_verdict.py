@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, final
 
@@ -12,15 +12,15 @@ import numpy as np
 
 from peerpressure.errors import first_few
 from peerpressure.model.step import Array
-from peerpressure.support.results import one_line, read_only
+from peerpressure.support.results import one_line, plain, read_only
 from peerpressure.support.text import html_table
-from peerpressure.theory._advice import Advice
+from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import LimitLaw
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._rates import PowerLaw, Rate
-from peerpressure.theory._reasons import Reason, json_number, paragraph
+from peerpressure.theory._rates import Rate
+from peerpressure.theory._reasons import Reason, paragraph
 from peerpressure.theory._structure import Component
 from peerpressure.theory._text import (
     WIDTH,
@@ -114,12 +114,7 @@ class Connectivity:
         dict
             The attributes by name, with lists in place of tuples.
         """
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return plain | {
-            "broken": [list(interval) for interval in self.broken],
-            "components": list(self.components),
-            "values": list(self.values),
-        }
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 @final
@@ -163,8 +158,7 @@ class HiddenOutcome:
         dict
             Keys ``agrees``, ``half_life`` (a list of two) and ``information``.
         """
-        life, information = ([x if math.isfinite(x) else None for x in v] for v in (self.half_life, [self.information]))
-        return {"agrees": self.agrees, "half_life": life, "information": information[0]}
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 @final
@@ -477,9 +471,10 @@ def as_html(verdict: Verdict) -> str:
 
 def as_dict(verdict: Verdict) -> dict[str, Any]:
     """Return plain values, fit for JSON."""
-    rate, limit, forecast, advice = verdict.rate, verdict.consensus_limit, verdict.forecast, verdict.advice
-    laws = {name: getattr(rate, name) for name in ("bias", "variance", "disagreement")}
-    return {
+    rate, forecast, advice = verdict.rate, verdict.forecast, verdict.advice
+    # Numbers of more agents than that are for arrays, not for a text format.
+    left_out = {"mean": None, "std": None} if forecast and forecast.mean.size > LARGEST_COVARIANCE else {}
+    values = {
         "outcome": verdict.outcome.name.lower(),
         "words": verdict.outcome.value,
         "heading": verdict.heading,
@@ -488,61 +483,30 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "agrees": verdict.agrees,
         "convergence": verdict.convergence,
         "reason": verdict.reason,
-        "reasons": [reason.to_dict() for reason in verdict.reasons],
+        "reasons": verdict.reasons,
         "value": verdict.value,
         "kappa": verdict.kappa,
         "pressure": verdict.pressure,
         "regime": rate.regime.name.lower(),
         "ratio": rate.ratio,
         "step": verdict.step,
-        "rates": {name: None if law is None else _plain_law(law) for name, law in laws.items()},
-        "forecast": None if forecast is None else _plain_forecast(forecast),
-        "advice": None if advice is None else _plain_advice(advice),
-        "consensus_limit": None if limit is None else _plain_limit(limit),
-        "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
-        "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
-        "law": verdict.law.to_dict(),
-        "classes": [outcome.to_dict() for outcome in verdict.classes],
+        "rates": {name: getattr(rate, name) for name in ("bias", "variance", "disagreement")},
+        "forecast": forecast and vars(forecast) | left_out,
+        "advice": advice and vars(advice) | {"suggestions": [_suggested(one) for one in advice.suggestions]},
+        "consensus_limit": verdict.consensus_limit,
+        "hidden": verdict.hidden,
+        "connectivity": verdict.connectivity,
+        "law": verdict.law,
+        "classes": verdict.classes,
     }
+    return {name: plain(value) for name, value in values.items()}
 
 
-def _plain_law(law: PowerLaw) -> dict[str, Any]:
-    return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log}
-
-
-def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
-    plain = {field.name: getattr(forecast, field.name) for field in fields(forecast)}
-    for name in ("mean", "std"):
-        # Numbers of more agents than that are for arrays, not for a text format.
-        listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
-        plain[name] = plain[name].tolist() if listed else None
-    plain["settling"] = None if forecast.settling is None else asdict(forecast.settling)
-    plain["settling_omitted"] = None if forecast.settling_omitted is None else forecast.settling_omitted.to_dict()
-    return plain
-
-
-def _plain_limit(limit: ConsensusLimit) -> dict[str, Any]:
-    return {name: json_number(value) for name, value in asdict(limit).items()}
-
-
-def _plain_advice(advice: Advice) -> dict[str, Any]:
-    return {
-        "rms_distance": advice.rms_distance,
-        "suggestions": [
-            {
-                "name": one.name,
-                "schedule": one.schedule.to_dict(),
-                "text": str(one.schedule),
-                "rms_distance": one.rms_distance,
-                "gain": json_number(one.gain),
-                "worthwhile": one.worthwhile,
-                "outcome": None if one.outcome is None else one.outcome.name.lower(),
-                "words": None if one.outcome is None else one.outcome.value,
-            }
-            for one in advice.suggestions
-        ],
-        "omitted": None if advice.omitted is None else advice.omitted.to_dict(),
-    }
+def _suggested(one: Suggestion) -> dict[str, Any]:
+    outcome = None if one.outcome is None else one.outcome.name.lower()
+    numbers = {name: getattr(one, name) for name in ("name", "schedule", "rms_distance", "gain", "worthwhile")}
+    words = None if one.outcome is None else one.outcome.value
+    return numbers | {"text": str(one.schedule), "outcome": outcome, "words": words}
 
 
 def _facts(verdict: Verdict) -> Rows:
