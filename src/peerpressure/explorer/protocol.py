@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from peerpressure.errors import CancelledError, PeerPressureError, message
 from peerpressure.scenario import Scenario, ScenarioError
-from peerpressure.support.results import plain
+from peerpressure.support.text import plain
 
 # The binary format of answers: a JSON header followed by arrays, which a browser reads as typed arrays in place.
 #

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, final
 
-from peerpressure.support.results import plain
+from peerpressure.support.text import plain
 from peerpressure.version import __version__
 
 # Version of the JSON files that the package writes. It is raised when a key changes its meaning or goes away.

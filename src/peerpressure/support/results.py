@@ -6,11 +6,9 @@ The arrays of a frozen dataclass are read-only, and its tables are copies.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from functools import cached_property, wraps
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -111,28 +109,6 @@ def _brief(value: Any) -> str:
         return f"table of {len(value):,} rows"
     text = next((size(value) for kind, size in _SIZES.items() if isinstance(value, kind)), f"<{type(value).__name__}>")
     return text if len(text) <= PART else f"{text[:PART]}…"
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: results by field, arrays as lists, and null for numbers that JSON lacks.
-
-    >>> plain({"error": float("inf"), "mean": np.ones(2), "place": Path("a")})
-    {'error': None, 'mean': [1.0, 1.0], 'place': 'a'}
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    match value:
-        case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [plain(inner) for inner in value]
-        case float():
-            return value if math.isfinite(value) else None
-        case object(__dataclass_fields__=names):
-            own = getattr(value, "to_dict", None)
-            return own() if own else {name: plain(getattr(value, name)) for name in names}
-        case _:
-            return str(value) if isinstance(value, Path) else value
 
 
 def frozen(value: Any) -> Any:

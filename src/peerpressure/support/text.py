@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any, final
 
 LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
@@ -16,6 +17,29 @@ _TABLE = "border-collapse:collapse;margin:0.3em 0;color:inherit;font-size:inheri
 _CELL = "text-align:left;vertical-align:top;padding:0.15em 1.2em 0.15em 0"
 _NAME = f"{_CELL};font-weight:normal;opacity:0.7"
 _FRAME = 720  # height of a page in a notebook, in pixels
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: results by field, arrays as lists, and null for numbers that JSON lacks.
+
+    >>> plain({"error": float("inf"), "times": (1, 2), "place": Path("a")})
+    {'error': None, 'times': [1, 2], 'place': 'a'}
+    """
+    # Arrays are told by what they can do, because the command line starts without NumPy.
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    match value:
+        case Mapping():
+            return {str(key): plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case object(__dataclass_fields__=names):
+            own = getattr(value, "to_dict", None)
+            return own() if own else {name: plain(getattr(value, name)) for name in names}
+        case _:
+            return str(value) if isinstance(value, Path) else value
 
 
 def rounded(value: float, digit: float) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model.step import Array
-from peerpressure.support.results import plain, read_only
+from peerpressure.support.results import read_only
+from peerpressure.support.text import plain
 
 
 class LimitKind(Enum):

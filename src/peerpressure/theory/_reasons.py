@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
-from peerpressure.support.results import one_line, plain
-from peerpressure.support.text import rounded
+from peerpressure.support.results import one_line
+from peerpressure.support.text import plain, rounded
 
 T = TypeVar("T")
 Value: TypeAlias = float | int | str

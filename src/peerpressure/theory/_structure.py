@@ -15,7 +15,8 @@ from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import NetworkProcess
 from peerpressure.networks.chain import phases, split_by_label
-from peerpressure.support.results import plain, read_only
+from peerpressure.support.results import read_only
+from peerpressure.support.text import plain
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     OpinionChain,

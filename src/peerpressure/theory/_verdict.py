@@ -12,8 +12,8 @@ import numpy as np
 
 from peerpressure.errors import first_few
 from peerpressure.model.step import Array
-from peerpressure.support.results import one_line, plain, read_only
-from peerpressure.support.text import html_table
+from peerpressure.support.results import one_line, read_only
+from peerpressure.support.text import html_table, plain
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._forecast import Forecast
