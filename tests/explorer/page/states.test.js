@@ -336,13 +336,13 @@ test("an inferred network goes with the scenario that it belongs to", async () =
   world.set("observe.unknown_network", undefined);
   assert.equal(world.state("inference"), "pending");
   await world.finish();
-  assert.equal(world.shown.inference, null);
+  assert.equal(world.shown.inference, "known");
   // Also after a restart of the server, and if the answer was on its way.
   world.set("observe.unknown_network", {});
   await world.answer({ bench: "gone" });
   world.set("observe.unknown_network", undefined);
   await world.finish();
-  assert.equal(world.shown.inference, null);
+  assert.equal(world.shown.inference, "known");
   assert.equal(world.state("inference"), "pending");
   world.set("observe.unknown_network", {});
   await world.rest();

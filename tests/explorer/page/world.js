@@ -22,14 +22,6 @@ export const PARTS = ["run", ...APART, "other", "other-exact", "other-exposure"]
 export const ROUTES = Object.fromEntries(PARTS.map((part) => [part, [part.replace("other-", "")]]));
 ROUTES.run = ROUTES.other = ["network", "run"];
 
-const LISTENERS = {
-  exact: "onExact",
-  recovered: "onRecovered",
-  observe: "onObservation",
-  exposure: "onExposure",
-  budget: "onBudget",
-  bench: "onBench",
-};
 const NOTHING = ["generators", "temporal_networks", "named", "schedules", "hidden_laws", "stubbornness", "noises"];
 const CATALOGUE = { ...Object.fromEntries(NOTHING.map((list) => [list, []])), run: [], privacy: [] };
 
@@ -117,18 +109,11 @@ export class World {
   }
 
   #listeners() {
-    const showing = Object.entries(LISTENERS).map(([part, listener]) => [
-      listener,
-      (answer) => this.#show(part, answer),
-    ]);
     return {
-      ...Object.fromEntries(showing),
+      answers: Object.fromEntries(APART.map((part) => [part, (answer) => this.#show(part, answer)])),
       onRun: (graph, run) => {
         if (graph !== this.shown.run?.graph) this.exposure = null;
         this.shown.run = { graph, run };
-      },
-      onInference: (answer) => {
-        this.shown.inference = answer;
       },
       onRefusal: (refusal) => this.refusals.push(refusal.message),
       onBusy: (busy) => {

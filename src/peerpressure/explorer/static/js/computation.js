@@ -1,5 +1,6 @@
 // What has to be computed after a change, in which order, and who gets the answers.
 
+import { countAnswer, NAMES, OBSERVED } from "./answers.js";
 import { ask, Channel } from "./api.js";
 import { observerOf } from "./scenario.js";
 import { follow, setState, stateOf } from "./validity.js";
@@ -8,13 +9,7 @@ import { follow, setState, stateOf } from "./validity.js";
  * @typedef {import("./api.js").Refusal} Refusal
  * @typedef {import("./validity.js").Known} Known
  * @typedef {import("./types.js").AgentLabel} AgentLabel
- * @typedef {import("./types.js").BudgetAnswer} BudgetAnswer
- * @typedef {import("./types.js").ExactAnswer} ExactAnswer
- * @typedef {import("./types.js").ExposureAnswer} ExposureAnswer
- * @typedef {import("./types.js").InferenceAnswer} InferenceAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
- * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
- * @typedef {import("./types.js").RecoveredAnswer} RecoveredAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  * @typedef {import("./types.js").Scenario} Scenario
  *
@@ -26,14 +21,7 @@ import { follow, setState, stateOf } from "./validity.js";
  *
  * @typedef {object} Listeners
  * @property {(graph: NetworkAnswer, run: RunAnswer) => void} onRun
- * @property {(answer: ExactAnswer) => void} onExact
- * @property {(answer: RecoveredAnswer) => void} onRecovered
- * @property {(answer: ObserveAnswer) => void} onObservation
- * @property {(answer: ExposureAnswer) => void} onExposure
- * @property {(answer: BudgetAnswer) => void} onBudget
- * @property {(answer: import("./types.js").BenchAnswer) => void} onBench
- * @property {(answer: InferenceAnswer | string | null) => void} onInference null if the network is known; a text says
- *   why there is no answer, and is empty until there is one
+ * @property {import("./answers.js").Shows} answers
  * @property {(refusal: Refusal) => void} onRefusal
  * @property {(busy: boolean) => void} onBusy
  */
@@ -87,21 +75,12 @@ export function asked(scenario, topic) {
 // then they would slow down the runs.
 const REST = 150;
 
-/** Answers about the observer, which are computed apart: one that takes long does not hold up the others. */
-const OBSERVING = /** @type {const} */ (["observe", "exposure", "budget", "bench"]);
-const OF_OBSERVER = /** @type {const} */ (["recovered", ...OBSERVING]);
+/** @type {import("./answers.js").OfObserver[]} */
+const OF_OBSERVER = ["recovered", ...OBSERVED];
 
 export class Computation {
-  #channels = {
-    run: new Channel(),
-    exact: new Channel(),
-    recovered: new Channel(),
-    observe: new Channel(),
-    exposure: new Channel(),
-    budget: new Channel(),
-    bench: new Channel(),
-    inference: new Channel(),
-  };
+  /** @type {Record<import("./answers.js").Following | "run", Channel>} */
+  #channels = Object.assign({ run: new Channel() }, ...NAMES.map((name) => ({ [name]: new Channel() })));
   #frame = 0;
   /** Whether more than the observer has to be computed in the next frame. */
   #everything = false;
@@ -274,7 +253,7 @@ export class Computation {
       isCurrent: () => onlyObserverChanged(this.source.scenario(), given),
       task: () => this.#channels.exact.latest((signal) => ask("/api/exact", question, signal)),
       // If it is refused, the scenario is valid but too large for this. The curves have no band then, and say why.
-      show: this.listeners.onExact,
+      show: this.listeners.answers.exact,
     });
   }
 
@@ -282,33 +261,35 @@ export class Computation {
   #computeObserver() {
     // Every answer would repeat the mistake, and with the next run comes the observer.
     if (this.#isMistaken) return;
-    this.#observe("recovered", this.listeners.onRecovered);
-    if (!this.source.observing()) {
-      for (const part of OBSERVING) {
+    this.#observe("recovered");
+    for (const part of OBSERVED) {
+      if (this.source.observing()) this.#observe(part);
+      else {
         this.#channels[part].cancel();
         // Nobody will ask for it, so what is shown of the scenario before is withdrawn.
         if (stateOf(part).state !== "current") setState(part, "pending");
       }
-    } else {
-      this.#observe("observe", this.listeners.onObservation, this.listeners.onRefusal);
-      this.#observe("exposure", this.listeners.onExposure);
-      this.#observe("budget", this.listeners.onBudget);
-      this.#observe("bench", this.listeners.onBench);
     }
     this.#computeInference();
   }
 
   /**
-   * @template {"recovered" | "observe" | "exposure" | "budget" | "bench"} Name
+   * @template {import("./answers.js").OfObserver} Name
    * @param {Name} part
-   * @param {(answer: import("./types.js").Answers[`/api/${Name}`]) => void} show
-   * @param {(refusal: Refusal) => void} [onRefusal] a refusal is told once, though it concerns several answers
    */
-  #observe(part, show, onRefusal) {
+  #observe(part) {
     const scenario = this.source.scenario();
     const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
     const task = () => this.#channels[part].latest((signal) => ask(`/api/${part}`, question, signal));
     const isCurrent = () => this.source.scenario() === scenario;
+    /** @type {import("./answers.js").ShowsOfObserver} */
+    const shows = this.listeners.answers;
+    const show = (/** @type {import("./types.js").Answers[`/api/${Name}`]} */ answer) => {
+      shows[part](answer);
+      countAnswer(part);
+    };
+    // A refusal is told once, though it concerns several answers.
+    const onRefusal = part === "observe" ? this.listeners.onRefusal : undefined;
     return this.#whileBusy(follow(part, { task, isCurrent, show, onRefusal }));
   }
 
@@ -327,14 +308,15 @@ export class Computation {
     this.#channels.inference.cancel();
     this.#inferred = { state: "pending", reason: "" };
     setState("inference", "pending");
-    this.listeners.onInference(wanted ? "" : null);
+    this.listeners.answers.inference(wanted ? "pending" : "known");
     if (!wanted) return;
     const work = follow("inference", {
       isCurrent: () => this.#inferenceKey === key,
       task: () => this.#channels.inference.latest((signal) => ask("/api/inference", question, signal)),
       show: (answer) => {
         this.#inferred = { state: "current", reason: "" };
-        this.listeners.onInference(answer);
+        this.listeners.answers.inference(answer);
+        countAnswer("inference");
       },
       onRefusal: ({ message }) => {
         this.#inferred = { state: "refused", reason: message };

@@ -1,6 +1,7 @@
 // The page: it connects the state, the parts that show it, and the computation. This is the entry point.
 
 import { AddressWriter, initialState } from "./address.js";
+import { countAnswer, NAMES } from "./answers.js";
 import { readCatalogue } from "./api.js";
 import { Bench } from "./bench.js";
 import { Brush } from "./brush.js";
@@ -49,15 +50,6 @@ const COLOURS = [
   { id: "hidden", title: "Hidden" },
   { id: "exposure", title: "Exposure" },
 ];
-
-/**
- * Count the answers shown in an attribute of the page; tests wait for the next one.
- * @param {"runs" | "exacts" | "recoveries" | "observations" | "exposures" | "budgets" | "benches" | "inferences" | "comparisons"} kind
- */
-function countAnswer(kind) {
-  const { dataset } = document.documentElement;
-  dataset[kind] = String(Number(dataset[kind] ?? 0) + 1);
-}
 
 class Explorer {
   /** Whether a run has been shown yet. */
@@ -125,9 +117,22 @@ class Explorer {
         this.#setTimes();
         this.#showView();
         if (this.#started) this.address.schedule();
-        countAnswer("comparisons");
+        countAnswer("comparison");
       },
     });
+    /** @type {import("./answers.js").Shows} */
+    this.answers = {
+      exact: (answer) => this.#showExact(answer),
+      recovered: (answer) => this.#showRecovered(answer),
+      observe: (answer) => this.#showObservation(answer),
+      exposure: (answer) => {
+        this.estimates.showExposure(answer);
+        if (answer) this.stage.setExposure(answer);
+      },
+      budget: (answer) => this.bench.showBudget(answer),
+      bench: (answer) => this.bench.showBench(answer),
+      inference: (answer) => this.inference.show(answer),
+    };
     this.computation = new Computation(
       {
         scenario: () => this.store.scenario,
@@ -137,34 +142,7 @@ class Explorer {
       },
       {
         onRun: (graph, run) => this.#showRun(graph, run),
-        onExact: (answer) => this.#showExact(answer),
-        onRecovered: (answer) => {
-          this.#showRecovered(answer);
-          countAnswer("recoveries");
-        },
-        onObservation: (answer) => {
-          clearRefusals();
-          this.estimates.show(answer);
-          countAnswer("observations");
-          this.address.schedule();
-        },
-        onExposure: (answer) => {
-          this.estimates.showExposure(answer);
-          this.stage.setExposure(answer);
-          countAnswer("exposures");
-        },
-        onBudget: (answer) => {
-          this.bench.showBudget(answer);
-          countAnswer("budgets");
-        },
-        onBench: (answer) => {
-          this.bench.showBench(answer);
-          countAnswer("benches");
-        },
-        onInference: (answer) => {
-          this.inference.show(answer);
-          if (answer) countAnswer("inferences");
-        },
+        answers: this.answers,
         onRefusal: showRefusal,
         onBusy: (busy) => document.documentElement.toggleAttribute("data-busy", busy),
       },
@@ -270,25 +248,15 @@ class Explorer {
     if (this.#playsNext) this.#autoplay();
     this.#playsNext = false;
     this.#started = true;
-    countAnswer("runs");
+    countAnswer("run");
     this.address.schedule();
   }
 
   /** Take back answers that belong to another scenario, or to none, and ask again once a server is back. */
   #listenToValidity() {
-    /** @type {[import("./validity.js").Part, () => void][]} */
-    const clearing = [
-      ["exact", () => this.#showExact(null)],
-      ["recovered", () => this.#showRecovered(null)],
-      ["observe", () => this.estimates.clear()],
-      ["exposure", () => this.estimates.showExposure(null)],
-      ["budget", () => this.bench.showBudget(null)],
-      ["bench", () => this.bench.showBench(null)],
-      ["inference", () => this.inference.clear()],
-    ];
-    for (const [part, clear] of clearing) {
+    for (const part of NAMES) {
       onWithdrawal(part, (state) => {
-        if (state === "refused") clear();
+        if (state === "refused") this.answers[part](null);
         // While nobody looks at the observer, no newer answer is on its way.
         const isStale = state === "refused" || this.store.view.tab !== "observer";
         if (part === "exposure" && isStale) this.stage.setExposure(null);
@@ -311,7 +279,7 @@ class Explorer {
     showForecast(answer?.header.verdict ?? null, this.clock.endTime, pressure, (section) =>
       this.store.setScenario("pressure", section),
     );
-    countAnswer("exacts");
+    countAnswer("exact");
   }
 
   /** @param {import("./types.js").RecoveredAnswer | null} answer null if there is none */
@@ -319,6 +287,14 @@ class Explorer {
     this.recovered.show(answer);
     this.strip.show(answer);
     this.bench.showRecovered(answer);
+  }
+
+  /** @param {import("./types.js").ObserveAnswer | null} answer null if there is none */
+  #showObservation(answer) {
+    if (!answer) return this.estimates.clear();
+    clearRefusals();
+    this.estimates.show(answer);
+    this.address.schedule();
   }
 
   /** Play; if the system asks for reduced motion, show a newcomer how it ends. */

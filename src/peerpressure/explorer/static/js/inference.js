@@ -50,27 +50,16 @@ export class Inference {
     );
   }
 
-  /**
-   * @param {InferenceAnswer | string | null} answer null if the network is known; a text says why there is no answer, and
-   *   is empty until there is one
-   */
+  /** @param {InferenceAnswer | "pending" | "known" | null} answer null if there is none */
   show(answer) {
-    const failed = typeof answer === "string" ? answer : (answer?.header.failed ?? null);
-    this.#answer = failed === null ? /** @type {InferenceAnswer | null} */ (answer) : null;
-    byId("inference").hidden = answer === null;
-    const figure = byId("inference-figure");
+    const given = answer instanceof Object ? answer : null;
+    const failed = given?.header.failed ?? "";
+    this.#answer = failed ? null : given;
+    byId("inference").hidden = answer === "known";
     // Until there is an answer the curve of the last one stays, in a paler colour.
-    if (failed !== "") figure.hidden = this.#answer === null;
-    byId("inference-text").textContent = failed || "The network is being inferred…";
+    if (answer !== "pending") byId("inference-figure").hidden = this.#answer === null;
+    byId("inference-text").textContent = answer === "pending" ? "The network is being inferred…" : failed;
     this.#drawPlot();
-    this.#update();
-  }
-
-  /** Remove what is shown, where there is no answer. */
-  clear() {
-    this.#answer = null;
-    byId("inference-figure").hidden = true;
-    byId("inference-text").textContent = "";
     this.#update();
   }
 

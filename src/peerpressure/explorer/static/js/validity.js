@@ -6,12 +6,13 @@
 // - refused: there is no answer. Nothing is shown but the reason, in panels with `data-tells`.
 // Whoever asks the server for something that is shown does so by `follow`.
 
+import { NAMES } from "./answers.js";
 import { Refusal } from "./api.js";
 import { el } from "./elements.js";
 
 /**
- * @typedef {"run" | "exact" | "recovered" | "observe" | "exposure" | "budget" | "bench" | "inference" | "other"
- *   | "other-exact" | "other-exposure"} Part an answer; the others are about the scenario that is compared with
+ * @typedef {"run" | import("./answers.js").Following | "other" | "other-exact" | "other-exposure"} Part an answer; the
+ *   others are about the scenario that is compared with
  * @typedef {"current" | "pending" | "refused"} PanelState
  * @typedef {{state: PanelState, reason: string}} Known
  */
@@ -19,7 +20,7 @@ import { el } from "./elements.js";
 // What is computed after a part, from the same scenario, and so waits and fails with it.
 /** @type {Partial<Record<Part, Part[]>>} */
 const FOLLOWING = {
-  run: ["exact", "recovered", "observe", "exposure", "budget", "bench", "inference"],
+  run: NAMES,
   other: ["other-exact", "other-exposure"],
 };
 
