@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -46,7 +45,7 @@ Tables: TypeAlias = dict[str, pd.DataFrame]
 LONGEST: Final = 10_000_000
 SHORT: Final = 5_000  # steps of a single experiment that takes any number
 
-# Everything that can be set, with its legal range; which of them an experiment takes is in its signature.
+# Everything that can be set, with its legal range.
 PARAMETERS: Final = {
     one.name: one
     for one in (
@@ -60,129 +59,98 @@ PARAMETERS: Final = {
 }
 
 
-def _convergence(
-    seed: int,
-    *,
-    agents: int = AGENTS,
-    noise: float = NOISE,
-    steps: int = SHORT,
-    graph: Network | None = None,
-    pressure: Schedule | None = None,
-) -> Tables:
-    return convergence(seed, steps, agents=agents, noise=noise, graph=graph, pressure=pressure).tables()
+class Single(NamedTuple):
+    """An experiment as a function of the seed and of what can be set, with the defaults of that.
+
+    ``reported`` is where the report departs from them: the most steps, and other replications.
+    """
+
+    run: Callable[..., Tables]
+    settings: Mapping[str, Any]
+    reported: Mapping[str, int] = MappingProxyType({})
 
 
-def _contraction(seed: int, *, steps: int = SHORT) -> Tables:
-    return {"contraction": contraction_products(steps)}
+_GRAPH: Final = {"agents": AGENTS, "noise": NOISE, "graph": None}
+_MODEL: Final = {**_GRAPH, "pressure": None}
 
-
-def _biased(
-    seed: int,
-    *,
-    agents: int = AGENTS,
-    noise: float = NOISE,
-    replications: int = 4_000,
-    graph: Network | None = None,
-    pressure: Schedule | None = None,
-) -> Tables:
-    model = scale_free_model(seed, agents=agents, noise=noise, graph=graph)
-    return biased_consensus(model, replicates=replications, seed=seed, pressure=pressure)
-
-
-def _approach(
-    seed: int,
-    *,
-    agents: int = AGENTS,
-    noise: float = NOISE,
-    steps: int = SHORT,
-    graph: Network | None = None,
-    pressure: Schedule | None = None,
-) -> Tables:
-    model = scale_free_model(seed, agents=agents, noise=noise, graph=graph, pressure=pressure)
-    return approach(model, steps, seed=seed)
-
-
-def _tuning(
-    seed: int, *, agents: int = AGENTS, noise: float = NOISE, steps: int = SHORT, graph: Network | None = None
-) -> Tables:
-    return {"tuning": tuning(scale_free_model(seed, agents=agents, noise=noise, graph=graph), steps)}
-
-
-def _pair(
-    seed: int, *, noise: float = 1.0, steps: int = printed.STEPS, replications: int = printed.REPLICATIONS
-) -> Tables:
-    model = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(noise))
-    return two_agents_recovery(seed, replications, steps=steps, model=model).tables()
-
-
-def _residuals(
-    seed: int,
-    *,
-    agents: int = printed.RESIDUAL_AGENTS,
-    noise: float = 1.0,
-    steps: int = printed.STEPS,
-    replications: int = printed.REPLICATIONS,
-    graph: Network | None = None,
-    pressure: Schedule | None = None,
-) -> Tables:
-    model = scale_free_model(seed, agents=agents, noise=noise, graph=graph, pressure=pressure)
-    return residuals(seed, replications, steps=steps, model=model).tables()
-
-
-def _sweep(seed: int, *, steps: int = printed.STEPS, replications: int = printed.SWEEP_REPLICATIONS) -> Tables:
-    two, one = (sweep_ba(seed, replications, edges=edges, steps=steps) for edges in printed.SWEEP_EDGES)
-    return SweepComparison(two, one).tables()
-
-
-def _sizes(seed: int, *, steps: int = printed.STEPS) -> Tables:
-    return {"size_effect": size_effect(seed, steps=steps)}
-
-
-def _noise(
-    seed: int,
-    *,
-    agents: int = AGENTS,
-    steps: int = NOISE_STEPS,
-    replications: int = 20,
-    graph: Network | None = None,
-    pressure: Schedule | None = None,
-) -> Tables:
-    model = scale_free_model(seed, agents=agents, noise=1.0, graph=graph, pressure=pressure)
-    return noise_levels(seed, replications, steps=steps, model=model).tables()
-
-
-def _observers(seed: int, *, agents: int = OBSERVED_AGENTS, steps: int = 1_000, replications: int = 50) -> Tables:
-    return beyond(seed, replications, agents=agents, steps=steps).tables()
-
-
-def _observation_error(seed: int, *, steps: int = 1_000) -> Tables:
-    times = sorted({time for time in OBSERVER_STEPS if time < steps} | {steps})
-    return {"observation_error": observation_error(times=times)}
-
+_CONVERGENCE: Final = Single(
+    lambda seed, **settings: convergence(seed, **settings).tables(), {**_MODEL, "steps": SHORT}, {"steps": LONGEST}
+)
+_SWEEP: Final = Single(
+    lambda seed, **settings: SweepComparison(
+        *(sweep_ba(seed, edges=edges, **settings) for edges in printed.SWEEP_EDGES)
+    ).tables(),
+    {"steps": printed.STEPS, "replications": printed.SWEEP_REPLICATIONS},
+)
+_OBSERVERS: Final = Single(
+    lambda seed, **settings: beyond(seed, **settings).tables(),
+    {"agents": OBSERVED_AGENTS, "steps": 1_000, "replications": 50},
+    {"steps": SCHEDULE_STEPS[-1], "replications": REPLICATIONS},
+)
 
 # The experiment behind each figure that one experiment suffices for.
-EXPERIMENTS: Final[Mapping[str, Callable[..., Tables]]] = MappingProxyType(
+EXPERIMENTS: Final[Mapping[str, Single]] = MappingProxyType(
     {
-        "graph": _convergence,
-        "agreement": _convergence,
-        "failure": _convergence,
-        "contraction": _contraction,
-        "biased_consensus": _biased,
-        "approach": _approach,
-        "tuning": _tuning,
-        "two_agents": _pair,
-        "residuals": _residuals,
-        "boxes_two": _sweep,
-        "shapes_two": _sweep,
-        "replication_boxes": _sweep,
-        "boxes_one": _sweep,
-        "shapes_one": _sweep,
-        "size_effect": _sizes,
-        "noise_levels": _noise,
-        "observers": _observers,
-        "partial_observers": _observers,
-        "privacy_over_time": _observers,
-        "observation_error": _observation_error,
+        **dict.fromkeys(("graph", "agreement", "failure"), _CONVERGENCE),
+        "contraction": Single(
+            lambda seed, steps: {"contraction": contraction_products(steps)},
+            {"steps": SHORT},
+            {"steps": MOST_EXACT_STEPS},
+        ),
+        "biased_consensus": Single(
+            lambda seed, replications, pressure, **model: biased_consensus(
+                scale_free_model(seed, **model), replicates=replications, seed=seed, pressure=pressure
+            ),
+            {**_MODEL, "replications": 4_000},
+        ),
+        "approach": Single(
+            lambda seed, steps, **model: approach(scale_free_model(seed, **model), steps, seed=seed),
+            {**_MODEL, "steps": SHORT},
+            {"steps": MOST_APPROACH_STEPS},
+        ),
+        "tuning": Single(
+            lambda seed, steps, **model: {"tuning": tuning(scale_free_model(seed, **model), steps)},
+            {**_GRAPH, "steps": SHORT},
+            {"steps": MOST_EXACT_STEPS},
+        ),
+        "two_agents": Single(
+            lambda seed, noise, **settings: two_agents_recovery(
+                seed, **settings, model=Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(noise))
+            ).tables(),
+            {"noise": 1.0, "steps": printed.STEPS, "replications": printed.REPLICATIONS},
+        ),
+        "residuals": Single(
+            lambda seed, steps, replications, **model: residuals(
+                seed, replications, steps=steps, model=scale_free_model(seed, **model)
+            ).tables(),
+            {
+                **_MODEL,
+                "agents": printed.RESIDUAL_AGENTS,
+                "noise": 1.0,
+                "steps": printed.STEPS,
+                "replications": printed.REPLICATIONS,
+            },
+        ),
+        **dict.fromkeys(("boxes_two", "shapes_two", "replication_boxes", "boxes_one", "shapes_one"), _SWEEP),
+        "size_effect": Single(
+            lambda seed, steps: {"size_effect": size_effect(seed, steps=steps)}, {"steps": printed.STEPS}
+        ),
+        "noise_levels": Single(
+            lambda seed, steps, replications, **model: noise_levels(
+                seed, replications, steps=steps, model=scale_free_model(seed, noise=1.0, **model)
+            ).tables(),
+            {"agents": AGENTS, "steps": NOISE_STEPS, "replications": 20, "graph": None, "pressure": None},
+            {"steps": MOST_NOISE_STEPS, "replications": NOISE_REPLICATIONS},
+        ),
+        **dict.fromkeys(("observers", "partial_observers", "privacy_over_time"), _OBSERVERS),
+        "observation_error": Single(
+            lambda seed, steps: {
+                "observation_error": observation_error(
+                    times=sorted({time for time in OBSERVER_STEPS if time < steps} | {steps})
+                )
+            },
+            {"steps": 1_000},
+        ),
     }
 )
 
@@ -194,18 +162,7 @@ def settable(figure: str) -> list[str]:
     ['agents', 'noise', 'steps', 'graph', 'pressure']
     """
     _check_figure(figure)
-    return [name for name in inspect.signature(EXPERIMENTS[figure]).parameters if name != "seed"]
-
-
-# Where the report departs from what a single experiment takes by default: the most steps, and other replications.
-_REPORTED: Final[Mapping[Callable[..., Tables], Mapping[str, int]]] = {
-    _convergence: {"steps": LONGEST},
-    _contraction: {"steps": MOST_EXACT_STEPS},
-    _approach: {"steps": MOST_APPROACH_STEPS},
-    _tuning: {"steps": MOST_EXACT_STEPS},
-    _noise: {"steps": MOST_NOISE_STEPS, "replications": NOISE_REPLICATIONS},
-    _observers: {"steps": SCHEDULE_STEPS[-1], "replications": REPLICATIONS},
-}
+    return [name for name in PARAMETERS if name in EXPERIMENTS[figure].settings]
 
 
 def reported(figure: str, steps: int, replications: int) -> dict[str, Any]:
@@ -215,11 +172,11 @@ def reported(figure: str, steps: int, replications: int) -> dict[str, Any]:
     {'agents': 100, 'noise': 0.25, 'steps': 5000}
     """
     experiment = EXPERIMENTS[figure]
-    settings = {name: one.default for name, one in inspect.signature(experiment).parameters.items()}
-    settings |= {"replications": replications} if experiment is _sweep else {}
-    settings |= _REPORTED.get(experiment, {})
-    settings |= {"steps": min(steps, settings["steps"])} if "steps" in _REPORTED.get(experiment, {}) else {}
-    return {name: value for name, value in settings.items() if name in PARAMETERS and value is not None}
+    settings = {name: experiment.settings[name] for name in settable(figure)}
+    settings |= {"replications": replications} if experiment is _SWEEP else {}
+    settings |= experiment.reported
+    settings |= {"steps": min(steps, settings["steps"])} if "steps" in experiment.reported else {}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def parse_settings(figure: str, text: str) -> dict[str, Any]:
@@ -258,7 +215,8 @@ def single(figure: str, seed: int, settings: Mapping[str, Any]) -> Tables:
     """
     _check_figure(figure)
     parts = {name: read(str(settings[name]), seed) for name, read in _PARTS.items() if name in settings}
-    return EXPERIMENTS[figure](seed, **{**settings, **parts})
+    experiment = EXPERIMENTS[figure]
+    return experiment.run(seed, **{**experiment.settings, **settings, **parts})
 
 
 def _graph(words: str, seed: int) -> Network:
