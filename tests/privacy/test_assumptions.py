@@ -19,7 +19,7 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.privacy import DEFINITION, budget, calibrate, exposure, frontier
 from peerpressure.privacy._shifts import box_maximum
-from peerpressure.report.run import privacy_rows
+from peerpressure.report.run import privacy_definition, privacy_numbers
 from peerpressure.scenario import Experiment, scenario_from
 from tests.builders import random_model
 from tests.cli.calling import run as command
@@ -409,7 +409,8 @@ def test_a_report_labels_bounds(law: str, bounded: bool) -> None:
         "run": {"steps": 4},
         "privacy": {},
     }
-    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    experiment = Experiment(scenario_from(data))
+    rows = dict(privacy_numbers(experiment) + privacy_definition(experiment))
     assert rows["mean information"].startswith("at least ") == bounded
     assert ("exposure" in rows) == bounded
     assert set(DEFINITION) < set(rows)
@@ -427,7 +428,8 @@ def test_a_report_gives_the_limit_of_finer_observers() -> None:
         "run": {"steps": 10},
         "privacy": {},
     }
-    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    experiment = Experiment(scenario_from(data))
+    rows = dict(privacy_numbers(experiment) + privacy_definition(experiment))
     assert rows["ε of one run, y₀ unobserved"].startswith("4.2")
     assert rows["ε of one run, all times"].startswith("6.5")
     assert "finer observer" in rows["grid"]
@@ -480,5 +482,6 @@ def test_a_run_prints_the_epsilon_of_its_observer(capfd: pytest.CaptureFixture[s
 def test_an_observer_without_an_account_is_told_why() -> None:
     data = tomllib.loads(SCENARIO.format(start="0.5", record="all", report="false"))
     data |= {"observe": {"times": [3, 5]}, "privacy": {"insiders": [1]}}
-    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    experiment = Experiment(scenario_from(data))
+    rows = dict(privacy_numbers(experiment) + privacy_definition(experiment))
     assert "not computed: insiders observe every step" in rows["ε against the observer"]

@@ -29,13 +29,18 @@ def text(tables: dict[str, pd.DataFrame]) -> str:
     return page(tables, dict.fromkeys(FIGURES, DOT), MADE)
 
 
-def test_the_summary_counts_the_verdicts_and_tells_what_is_wrong(text: str) -> None:
-    summary = text[text.index('<section id="summary"') : text.index('<section id="agreement"')]
+def test_the_page_opens_with_its_answer_and_the_counts_of_verdicts(text: str) -> None:
+    opening = text[: text.index("<nav")]
+    assert "hidden opinions are not protected" in opening
     for verdict, look in VERDICTS.items():
         assert (
-            f'<b>1</b> <span class="badge {look.css}"><span aria-hidden="true">{look.sign}</span> {verdict}' in summary
+            f'<b>1</b> <span class="badge {look.css}"><span aria-hidden="true">{look.sign}</span> {verdict}' in opening
         )
-    assert "5 claims" in summary
+    assert "5 claims" in opening
+
+
+def test_the_summary_tells_what_is_wrong(text: str) -> None:
+    summary = text[text.index('<section id="summary"') : text.index('<section id="agreement"')]
     assert "It is 2." in summary
     assert 'href="#claim-claim-refuted"' in summary
 

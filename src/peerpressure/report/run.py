@@ -122,11 +122,6 @@ def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """Return the exposure of agents, the ε of one run and of the recorded data, and the definition."""
-    return [*privacy_numbers(experiment), *privacy_definition(experiment)]
-
-
 def privacy_numbers(experiment: Experiment) -> list[tuple[str, str]]:
     """Return the exposure of agents, and the ε of one run and of the recorded data; nothing without [privacy]."""
     if experiment.scenario.privacy is None:
@@ -246,6 +241,9 @@ def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator
         yield "frontier", (data, experiment.frontier.units, experiment.frontier.limit)
 
 
+_OBSERVER = ("method", "identified", "standard error", "error made")
+
+
 def run_page(
     experiment: Experiment,
     tables: Mapping[str, pd.DataFrame],
@@ -263,7 +261,7 @@ def run_page(
             verdict=experiment.verdict,
             answer=[*outcome_rows(experiment), *settling_facts(experiment)],
             model=model_rows(experiment),
-            observer=observer_rows(experiment),
+            observer=HtmlTable(_OBSERVER, observer_rows(experiment), [False, True, True, True]),
             privacy=privacy_numbers(experiment),
             definition=privacy_definition(experiment),
             agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),

@@ -307,6 +307,7 @@ def page(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], made
         .render(
             **_reading(tables),
             **_placing(pictures),
+            title="Consensus under noise and peer pressure: a reproduction",
             sections=SECTIONS,
             audit=audit,
             counts=_counts(audit),
