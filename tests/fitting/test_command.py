@@ -38,3 +38,13 @@ def test_a_survey_with_a_column_for_each_wave_and_friends_for_each_wave(tmp_path
     assert "nan" not in told.out
     assert "round " not in told.out.replace("each round", "")
     assert run(capfd, *line).err.startswith("peerpressure: Missing option '--first'")
+
+
+def test_few_rows_are_asked_about_before_people_without_ties_are(tmp_path: Path, capfd: Captured) -> None:
+    rng = np.random.default_rng(1)
+    said = pd.DataFrame(rng.integers(1, 6, (12, 3)), columns=["wave1", "wave2", "wave3"])
+    said.assign(person=[f"p{k}" for k in range(12)]).to_csv(tmp_path / "survey.csv", index=False)
+    edges = [(f"p{i}", f"p{j}") for i, j in zip(*np.nonzero(ring(10)), strict=True)]
+    pd.DataFrame(edges, columns=["source", "target"]).to_csv(tmp_path / "friends.csv", index=False)
+    line = ["compare", str(tmp_path / "survey.csv"), "--network", str(tmp_path / "friends.csv"), "--directed"]
+    assert run(capfd, *line).err.startswith("peerpressure: 5 rows of answers or fewer tell whether people respond")

@@ -482,12 +482,19 @@ def compare(
         look = observation_of(rounding, scale)
         show_stage("reading")
         graph = None if network is None else network_of(network, agents, directed=directed)
-        seen, told = read_observations(answers, graph, step, origin)
         show_stage("comparing models")
         compared = compare_models(
-            seen, graph, rival, start=start, observation=look, measurement_noise=measurement_noise
+            answers,
+            graph,
+            rival,
+            start=start,
+            observation=look,
+            measurement_noise=measurement_noise,
+            step=step,
+            origin=origin,
         )
         show_stage("drawing")
+        told = read_observations(answers, graph, step, origin)[1]
         return Found(compared.estimates(drawn=_drawn(out, report)), f"{answers}: {told}", lambda: kept(context, graph))
 
     carry_out(context, find, as_json=as_json)
