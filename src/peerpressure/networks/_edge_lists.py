@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
+from peerpressure.errors import FileFormatError, NetworkError, did_you_mean
 from peerpressure.networks.validation import Label, described_repeats
 from peerpressure.support.dates import is_date
 from peerpressure.support.tables import (
@@ -66,8 +66,8 @@ class EdgeList:
         seen: dict[tuple[Label, Label], int] = {}
         for k, pair in enumerate(zip(self.sources, self.targets, strict=True)):
             if pair[0] == pair[1]:
-                rule = "an agent must not be its own neighbour"
-                raise _line_error(self.table.rows[k], rule, pair[0], "remove the self-loop")
+                rule = f"line {self.table.rows[k].line}: an agent must not be its own neighbour"
+                raise NetworkError(rule, got=pair[0], remedy="remove the self-loop")
             before = seen.setdefault(pair, k)
             before = before if directed else min(before, seen.get(pair[::-1], k))
             if self.weights[before] != self.weights[k]:
@@ -80,8 +80,8 @@ class EdgeList:
         rows, weights = self.table.rows, self.weights
         ends = f"{self.sources[second]!r} and {self.targets[second]!r}"
         got = f"{weights[second]} for {ends} after {weights[first]} on line {rows[first].line}"
-        rule = "an edge given more than once must keep one weight"
-        return _line_error(rows[second], rule, got, "keep one of them, or add them up")
+        rule = f"line {rows[second].line}: an edge given more than once must keep one weight"
+        return NetworkError(rule, got=got, remedy="keep one of them, or add them up")
 
     def description(self, *, directed: bool) -> str:
         """Describe how the table was read, and what was merged."""
@@ -126,7 +126,7 @@ def parse_edges(table: TextTable, weight: str | None = "weight", *, headed: bool
     table = with_heading(table) if headed else table.unheaded()
     if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
-        raise _format_error("an edge list must hold edges", "none", remedy)
+        raise FileFormatError("an edge list must hold edges", got="none", remedy=remedy)
     places = edge_places(table, weight)
     _check_fields(table, places)
     ends = [table.column(places[role]) for role in ENDS]
@@ -145,7 +145,7 @@ def _check_first_line(ends: Sequence[Sequence[str]]) -> None:
     if others and others.isdisjoint(first) and not any(text.isnumeric() for text in first):
         got = f"{first[0]!r} and {first[1]!r}, which occur nowhere else"
         remedy = "name the columns source and target; if it is an edge, put a line with these names above it"
-        raise _format_error("it must be clear whether line 1 is a heading", got, remedy)
+        raise FileFormatError("it must be clear whether line 1 is a heading", got=got, remedy=remedy)
 
 
 def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
@@ -155,7 +155,7 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
     if list(frame.columns) == list(range(table.width)) and table.width in (2, 3):
         table = replace(table, heading=None)
     if not table.rows:
-        raise NetworkError(message("a data frame of edges must hold some", got="no rows", remedy=REMEDY))
+        raise NetworkError("a data frame of edges must hold some", got="no rows", remedy=REMEDY)
     try:
         places = edge_places(table, remedy="rename it weight, or drop it")
     except FileFormatError as error:
@@ -164,7 +164,7 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
     missing = np.flatnonzero(ends[0].isna() | ends[1].isna())
     if missing.size:
         got, remedy = f"a missing end in row {missing[0] + 1}", "drop such rows, for instance with frame.dropna()"
-        raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
+        raise NetworkError("an edge must have two ends", got=got, remedy=remedy)
     sources, targets = (end.tolist() for end in ends)
     _check_frame_headings(frame, sources, table)
     for column in _kind_columns(table.heading or ()):
@@ -236,7 +236,9 @@ def _check_one_heading(table: TextTable) -> None:
     if known and agents.isdisjoint(names):
         rule = f"it must be clear whether line {first.line} is a heading"
         got = f"{' and '.join(map(repr, names))} below a comment with names of columns"
-        raise _format_error(rule, got, "remove the comment if it is one, and else name columns in a line of their own")
+        raise FileFormatError(
+            rule, got=got, remedy="remove the comment if it is one, and else name columns in a line of their own"
+        )
 
 
 def has_end_names(names: Sequence[str]) -> bool:
@@ -267,7 +269,7 @@ def _is_heading(table: TextTable) -> bool:
         return True
     if places_in(names, ENDS):
         rule, remedy = "a heading must name the source and the target", "name both, or neither"
-        raise _format_error(rule, ", ".join(map(repr, names[:6])), remedy)
+        raise FileFormatError(rule, got=", ".join(map(repr, names[:6])), remedy=remedy)
     # Words above columns of numbers are a heading too.
     if all(map(is_whole, ends)):
         return not any(map(is_whole, names))
@@ -279,7 +281,7 @@ def _check_numbered(names: Sequence[str], ends: Collection[str]) -> None:
     both = [name for name in names if name in ends and NUMBERED.fullmatch(plain_name(name))]
     if both:
         rule, got = "it must be clear whether line 1 is a heading", f"{both[0]!r}, which is an agent below"
-        raise _format_error(rule, got, "name the columns source and target, in a line of their own")
+        raise FileFormatError(rule, got=got, remedy="name the columns source and target, in a line of their own")
 
 
 def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | None = None) -> dict[str, int]:
@@ -302,8 +304,10 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
     if weight == "weight" and signs:
         rule = "weights must have the signs of edges themselves"
         own = "drop the column" if remedy else "leave weights out (weighted = false in a scenario)"
-        raise _format_error(
-            rule, f"a column {signs[0]!r}", f"write weights such as -1 and read the network as signed, or {own}"
+        raise FileFormatError(
+            rule,
+            got=f"a column {signs[0]!r}",
+            remedy=f"write weights such as -1 and read the network as signed, or {own}",
         )
     doubtful = [] if "weight" in places else _doubtful_weights(table, places)
     if weight == "weight" and doubtful:
@@ -312,7 +316,7 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
             f"rename it weight, name {doubtful[0]!r} as the weight, or leave weights out (weighted = false in a "
             "scenario); lists of contacts with times have a reader of their own"
         )
-        raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy or own)
+        raise FileFormatError(rule, got=", ".join(map(repr, doubtful)), remedy=remedy or own)
     return places
 
 
@@ -332,7 +336,7 @@ def _doubtful_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
 def _places_without_names(table: TextTable, weight: str | None) -> dict[str, int]:
     if weight not in (None, "weight"):
         rule, remedy = f"the column of the weight {weight!r} must have its name", "add a heading, or leave weight out"
-        raise _format_error(rule, "no heading", remedy)
+        raise FileFormatError(rule, got="no heading", remedy=remedy)
     return {role: k for k, role in enumerate(ROLES[: table.width]) if role != "weight" or weight is not None}
 
 
@@ -347,7 +351,7 @@ def _places_in_order(table: TextTable, named: Mapping[str, int], weight: str | N
     moved = weight == "weight" and own.get("weight", 2) != 2
     if table.width > len(ROLES) or open_order or moved or any(ordered.get(role) != k for role, k in named.items()):
         rule, remedy = "a heading must name the source and the target", "call them source and target, and weight"
-        raise _format_error(rule, ", ".join(map(repr, (table.heading or ())[:6])), remedy)
+        raise FileFormatError(rule, got=", ".join(map(repr, (table.heading or ())[:6])), remedy=remedy)
     return ordered
 
 
@@ -390,11 +394,11 @@ def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bo
     bad = ~(np.isfinite(weights) & (signed | (weights >= 0)))
     if bad.any():
         k = int(np.argmax(bad))
-        rule = "a weight must be finite" + ("" if signed else " and not negative")
+        rule = f"line {table.rows[k].line}: a weight must be finite" + ("" if signed else " and not negative")
         remedy = (
             "use a number" if signed else "use a weight above 0, or read the network as signed if it means distrust"
         )
-        raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
+        raise NetworkError(rule, got=float(weights[k]), remedy=remedy)
 
 
 def _kind_columns(names: Sequence[str]) -> list[int]:
@@ -424,13 +428,13 @@ def _check_directions(
                 continue
             remedy = "write directed or undirected, and swap the ends of edges that go back"
             rule = f"{_place(table, k)}: a direction must be from the source to the target, or both"
-            raise NetworkError(message(rule, got=repr(text), remedy=remedy))
+            raise NetworkError(rule, got=repr(text), remedy=remedy)
         if one_way != directed and (b, a) not in pairs:
             remedy = "read it as directed, or set the type to Undirected if both listen to each other"
             if directed:
                 remedy = "list it in both directions, or do not read it as directed"
             rule = f"{_place(table, k)}: edges must go both ways" + (" where they are undirected" if directed else "")
-            raise NetworkError(message(rule, got=f"one from {a!r} to {b!r} only", remedy=remedy))
+            raise NetworkError(rule, got=f"one from {a!r} to {b!r} only", remedy=remedy)
 
 
 def _one_way(text: str, name: str) -> bool | None:
@@ -446,14 +450,6 @@ def _direction_word(text: str) -> str:
 
 def _place(table: TextTable, k: int) -> str:
     return f"line {table.rows[k].line}" if table.unit == "line" else f"{table.unit} {k + 1}"
-
-
-def _line_error(row: Row, rule: str, got: object, remedy: str) -> NetworkError:
-    return NetworkError(message(f"line {row.line}: {rule}", got=got, remedy=remedy))
-
-
-def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(message(rule, got=got, remedy=remedy))
 
 
 # Events and contacts: a time, two labels and optionally a weight per line
@@ -498,7 +494,7 @@ class Lines:
         if bad.any():
             k = int(np.argmax(bad))
             got = f"{values[k]:.16g}" if isinstance(values, np.ndarray) else repr(values[k])
-            raise NetworkError(message(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy))
+            raise NetworkError(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy)
 
 
 def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
@@ -507,7 +503,7 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
     given = None if columns is None else _given_places(columns)
     table = _with_event_heading(table)
     if not table.rows:
-        raise _format_error("a list of events must hold some", "none", EVENT_REMEDY)
+        raise FileFormatError("a list of events must hold some", got="none", remedy=EVENT_REMEDY)
     places = given or _named_places(table)
     _check_widths(table, columns)
     if given is None and table.heading is not None:
@@ -543,7 +539,7 @@ def check_event_weights(table: TextTable, places: Places) -> None:
         # Only files are read with columns of one's own.
         own = "" if table.unit == "row" else f", or say what the columns are, here with columns = {columns}"
         remedy = f"rename it weight if it is one, and else remove it{own}"
-        raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy)
+        raise FileFormatError(rule, got=", ".join(map(repr, doubtful)), remedy=remedy)
 
 
 def _with_event_heading(table: TextTable) -> TextTable:
@@ -574,14 +570,16 @@ def _given_places(columns: Sequence[str]) -> Places:
         hint = did_you_mean(unknown[0], EVENT_ROLES) if unknown else ""
         rule = "columns must name time, source and target, and may name weight, each once"
         remedy = f"write '' for columns to leave out{hint}"
-        raise NetworkError(message(rule, got=list(columns), remedy=remedy))
+        raise NetworkError(rule, got=list(columns), remedy=remedy)
     return {role: k for k, role in enumerate(columns) if role}
 
 
 def _named_places(table: TextTable) -> Places:
     """Return the columns by the names in the heading."""
     if table.heading is None:
-        raise _format_error("the order of columns without names must be clear", table.rows[0].described(4), UNCLEAR)
+        raise FileFormatError(
+            "the order of columns without names must be clear", got=table.rows[0].described(4), remedy=UNCLEAR
+        )
     return places_by_name(table.heading)
 
 
@@ -596,7 +594,7 @@ def places_by_name(names: Sequence[str]) -> Places:
     if "end" in places:
         rule = "contacts must be instantaneous, or all have the same duration"
         got, remedy = f"a column {names[places['end']]!r}", "remove it, or repeat the contact at every time"
-        raise _format_error(rule, got, remedy)
+        raise FileFormatError(rule, got=got, remedy=remedy)
     if {*EVENT_ROLES[:3]} <= places.keys():
         return places
     ordered = dict(zip(EVENT_ROLES, range(len(names)), strict=False))
@@ -606,7 +604,7 @@ def places_by_name(names: Sequence[str]) -> Places:
             remedy = (
                 "rename it, or say what the columns are, for instance with columns = ['time', 'source', 'target', '']"
             )
-            raise _format_error(rule, repr(names[3]), remedy)
+            raise FileFormatError(rule, got=repr(names[3]), remedy=remedy)
         return ordered
     rule = "columns must be named time, source and target"
-    raise _format_error(rule, ", ".join(map(repr, names[:6])), UNCLEAR)
+    raise FileFormatError(rule, got=", ".join(map(repr, names[:6])), remedy=UNCLEAR)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import NetworkError, PeerPressureError, message
+from peerpressure.errors import NetworkError, PeerPressureError
 from peerpressure.networks._edge_lists import EVENT_ROLES, Lines, parse_lines
 from peerpressure.networks._network import Network
 from peerpressure.networks._readers import check_archive
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._writers import event_archive, event_list
 from peerpressure.networks.formats import FORMATS, LISTS, read_network, suffix_of, write_whole
-from peerpressure.networks.validation import Label, network_error, unknown_labels
+from peerpressure.networks.validation import Label, unknown_labels
 from peerpressure.support.files import decode_text, expanded, naming, read_bytes
 from peerpressure.support.parameters import composed
 from peerpressure.support.tables import PARQUET, parse_table, places_in, read_table
@@ -319,7 +319,7 @@ def _check_steps(lines: Lines, *, ordered: bool = True) -> None:
         k = int(back[0])
         rule = f"line {lines.numbers[k]}: events must come in the order of their steps"
         got = f"step {times[k]:g} after {times[k - 1]:g}"
-        raise NetworkError(message(rule, got=got, remedy="sort the lines by time"))
+        raise NetworkError(rule, got=got, remedy="sort the lines by time")
 
 
 def _listed_labels(lines: Lines, labels: Iterable[Label] | None) -> list[Label] | None:
@@ -340,7 +340,7 @@ def _check_options(**options: object) -> None:
     given = [name for name, value in options.items() if value is not None]
     if given:
         rule = f"an {ARCHIVE} file tells its own columns, labels and period"
-        raise network_error(rule, got=", ".join(given), remedy="leave them out")
+        raise NetworkError(rule, got=", ".join(given), remedy="leave them out")
 
 
 def _arrays(file: Path) -> dict[str, NDArray[Any]]:

@@ -30,7 +30,6 @@ from peerpressure.networks.validation import (
     check_memory,
     is_frame,
     labelled_square,
-    network_error,
     validate_labels,
 )
 from peerpressure.support.dates import DateError, as_seconds, check_no_clocks, check_no_dates
@@ -97,7 +96,7 @@ def canonical_events(
     if len(lengths) > 1 or t.ndim != 1:
         got = f"shapes {', '.join(str(column.shape) for column in (t, a, b, w))}"
         rule, remedy = "every event must have a step, two ends and a weight", "give flat arrays of one length"
-        raise network_error(rule, got=got, remedy=remedy)
+        raise NetworkError(rule, got=got, remedy=remedy)
     _check_positions(a, b, labels)
     # 32-bit positions halve the memory of the events; i < j gives each pair one form.
     events = Events(t, *_ordered(a, b, directed=directed), w)
@@ -122,7 +121,7 @@ def validate_period(period: int | None, last: int) -> int | None:
     length = check_integer("period", period, least=1, remedy="leave it out for a network that does not repeat")
     if length < last:
         remedy = "give a longer period, or leave out the events beyond it"
-        raise network_error(f"no event may come after the period of {length}", got=f"one at step {last}", remedy=remedy)
+        raise NetworkError(f"no event may come after the period of {length}", got=f"one at step {last}", remedy=remedy)
     return length
 
 
@@ -144,7 +143,7 @@ def integer_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
     # Text and objects fail here; floats may still be whole numbers, as data frames with gaps have them.
     if column.dtype.kind not in "iuf":
         got = f"{column.ravel()[:1].tolist()[0]!r} in row 1" if column.size else f"dtype {column.dtype}"
-        raise network_error(f"{name} must be whole numbers", got=got, remedy=remedy)
+        raise NetworkError(f"{name} must be whole numbers", got=got, remedy=remedy)
     if column.dtype.kind != "i":
         # A comparison with nan is False, so missing values are bad as well.
         with np.errstate(invalid="ignore"):
@@ -152,7 +151,7 @@ def integer_column(name: str, values: ArrayLike) -> NDArray[np.int64]:
             bad = ~((column == np.floor(column)) & (np.abs(column) < 2**53))
         if bad.any():
             got = first_few(_with_rows(column, bad), int(bad.sum()))
-            raise network_error(f"{name} must be whole numbers", got=got, remedy=remedy)
+            raise NetworkError(f"{name} must be whole numbers", got=got, remedy=remedy)
     return column.astype(np.int64)
 
 
@@ -161,7 +160,7 @@ def _numbers(weights: ArrayLike) -> NDArray[np.float64]:
         return np.array(weights, dtype=np.float64)
     except (TypeError, ValueError):
         got, remedy = f"{np.asarray(weights).tolist()!r:.60}", "give numbers above 0, and 0 to end an edge"
-        raise network_error("weights must be real numbers", got=got, remedy=remedy) from None
+        raise NetworkError("weights must be real numbers", got=got, remedy=remedy) from None
 
 
 def _with_rows(values: NDArray[Any], bad: NDArray[np.bool_]) -> Any:
@@ -175,7 +174,7 @@ def _check_positions(a: NDArray[np.int64], b: NDArray[np.int64], labels: Sequenc
         if outside.any():
             got = first_few(_with_rows(ends, outside), int(outside.sum()))
             remedy = "count agents from 0, or give labels to from_events"
-            raise network_error(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
+            raise NetworkError(f"positions of agents must lie in 0..{n - 1}", got=got, remedy=remedy)
 
 
 def _check_steps(events: Events) -> None:
@@ -184,12 +183,12 @@ def _check_steps(events: Events) -> None:
     early = times < 1
     if early.any():
         got = first_few(_with_rows(times, early), int(early.sum()))
-        raise network_error("steps count from 1", got=got, remedy="give what holds from the start the time 1")
+        raise NetworkError("steps count from 1", got=got, remedy="give what holds from the start the time 1")
     back = np.flatnonzero(times[1:] < times[:-1])
     if back.size:
         k = int(back[0]) + 1
         got = f"step {times[k]} in row {k + 1} after step {times[k - 1]}"
-        raise network_error("events must come in the order of their steps", got=got, remedy="sort them by time first")
+        raise NetworkError("events must come in the order of their steps", got=got, remedy="sort them by time first")
 
 
 def _check_weights(events: Events, labels: Sequence[Label]) -> None:
@@ -209,14 +208,14 @@ def _check_weights(events: Events, labels: Sequence[Label]) -> None:
     with np.errstate(over="ignore"):
         total = events.weights.sum()
     if not np.isfinite(total):
-        raise network_error("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
+        raise NetworkError("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
 
 
 def _bad_events(
     events: Events, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str
 ) -> NetworkError:
     named = (_describe(events, k, labels) for k in np.flatnonzero(bad).tolist())
-    return network_error(rule, got=first_few(named, int(bad.sum())), remedy=remedy)
+    return NetworkError(rule, got=first_few(named, int(bad.sum())), remedy=remedy)
 
 
 def _describe(events: Events, k: int, labels: Sequence[Label]) -> str:
@@ -236,7 +235,7 @@ def _without_repeats(events: Events, labels: Sequence[Label]) -> Events:
         got = first_few(
             (f"{_describe(by_pair, k + 1, labels)} after {by_pair.weights[k]}" for k in clash.tolist()), clash.size
         )
-        raise network_error("a pair must keep one weight through a step", got=got, remedy="keep one of them")
+        raise NetworkError("a pair must keep one weight through a step", got=got, remedy="keep one of them")
     # Before its first event, a pair has the weight 0.
     new = np.concatenate([by_pair.weights[:1] != 0, np.where(repeat, changed, by_pair.weights[1:] != 0)])
     kept = by_pair.taken(np.flatnonzero(new))
@@ -265,7 +264,7 @@ def events_from_arrays(arrays: Mapping[str, Any]) -> tuple[Events, int, list[Lab
         texts = np.asarray(arrays["labels"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         rule = f"a stored temporal network must hold {', '.join(COLUMNS)}, agents, period and labels"
-        raise network_error(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None
+        raise NetworkError(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None
     return events, n, labels_from_json(texts), period or None
 
 
@@ -438,7 +437,7 @@ def events_from_snapshots(
     parts = [_snapshot_adjacency(graph, directed=directed) for graph in graphs]
     directed = any((matrix != matrix.T).nnz for matrix, _ in parts)
     if not parts:
-        raise network_error("a temporal network must have snapshots", got="none", remedy="give at least one graph")
+        raise NetworkError("a temporal network must have snapshots", got="none", remedy="give at least one graph")
     steps = np.arange(1, len(parts) + 1) if times is None else _increasing(integer_column("times", times), len(parts))
     labels = _union([labels for _, labels in parts])
     n, place = len(labels), {label: k for k, label in enumerate(labels)}
@@ -468,20 +467,18 @@ def _snapshot_adjacency(graph: Any, *, directed: bool) -> tuple[coo_array, Seque
         matrix, labels = labelled_square(graph, None)
         return canonical_adjacency(matrix, labels, directed=directed).tocoo(), labels
     rule = "a snapshot must be a Network, a graph of NetworkX or igraph, or a matrix"
-    raise network_error(rule, got=type(graph).__name__, remedy="convert it first")
+    raise NetworkError(rule, got=type(graph).__name__, remedy="convert it first")
 
 
 def _increasing(times: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     if times.shape != (count,):
         got = f"shape {times.shape} for {count} snapshots"
-        raise network_error("there must be one time per snapshot", got=got, remedy="list them in the snapshots' order")
+        raise NetworkError("there must be one time per snapshot", got=got, remedy="list them in the snapshots' order")
     back = np.flatnonzero(np.diff(times) <= 0)
     if back.size:
         k = int(back[0])
         got = f"{times[k + 1]} after {times[k]}"
-        raise network_error(
-            "snapshots must come in the order of their times", got=got, remedy="sort them by time first"
-        )
+        raise NetworkError("snapshots must come in the order of their times", got=got, remedy="sort them by time first")
     return times
 
 
@@ -535,9 +532,9 @@ def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Eve
     times, sources, targets, *weights = _columns(rows)
     if len(times) != len(sources) or len(times) != len(targets):
         got = f"{len(times)} times, {len(sources)} sources and {len(targets)} targets"
-        raise network_error("every row must have a time and two ends", got=got, remedy="give columns of one length")
+        raise NetworkError("every row must have a time and two ends", got=got, remedy="give columns of one length")
     if not len(times):
-        raise network_error("a temporal network must have events", got="none", remedy="give at least one")
+        raise NetworkError("a temporal network must have events", got="none", remedy="give at least one")
     stamps = np.asarray(times)
     try:
         if stamps.dtype.kind in "iuf":
@@ -564,7 +561,7 @@ def _columns(rows: Any) -> list[Any]:
     else:
         columns = _unzipped(rows)
     if len(columns) not in (3, 4):
-        raise network_error("events must come in three or four columns", got=len(columns), remedy=ROWS)
+        raise NetworkError("events must come in three or four columns", got=len(columns), remedy=ROWS)
     return columns
 
 
@@ -583,7 +580,7 @@ def _frame_columns(frame: Any) -> list[Any]:
 
 def _array_columns(rows: NDArray[Any]) -> list[Any]:
     if rows.ndim != 2 or rows.shape[1] not in (3, 4):
-        raise network_error("events must come in three or four columns", got=f"shape {rows.shape}", remedy=ROWS)
+        raise NetworkError("events must come in three or four columns", got=f"shape {rows.shape}", remedy=ROWS)
     ends = rows[:, 1:3]
     if rows.dtype.kind == "f" and np.array_equal(ends, np.floor(ends)):
         # An array has one dtype: positions next to real times or weights are floats.
@@ -595,7 +592,7 @@ def _unzipped(rows: Iterable[Any]) -> list[list[Any]]:
     listed = list(rows)
     for k, row in enumerate(listed, start=1):
         if not isinstance(row, tuple | list | np.ndarray) or len(row) not in (3, 4):
-            raise network_error("an event must have three or four fields", got=f"{row!r} in row {k}", remedy=ROWS)
+            raise NetworkError("an event must have three or four fields", got=f"{row!r} in row {k}", remedy=ROWS)
     times, sources, targets = ([row[c] for row in listed] for c in range(3))
     # Rows with and without a weight may be mixed.
     return [times, sources, targets, [row[3] if len(row) == 4 else 1 for row in listed]]
@@ -619,13 +616,13 @@ class Binning:
     def __post_init__(self) -> None:
         if not _is_number(self.resolution) or self.resolution <= 0:
             remedy = "give the length of a step in the units of the time stamps"
-            raise network_error("the resolution must be a positive number", got=repr(self.resolution), remedy=remedy)
+            raise NetworkError("the resolution must be a positive number", got=repr(self.resolution), remedy=remedy)
         if self.origin is not None and not _is_number(self.origin):
             remedy = "give the time at which the first step begins, or leave it out"
-            raise network_error("the origin must be a number", got=repr(self.origin), remedy=remedy)
+            raise NetworkError("the origin must be a number", got=repr(self.origin), remedy=remedy)
         if self.duration is not None and (not _is_number(self.duration) or self.duration <= 0):
             remedy = "leave it out if contacts are instantaneous"
-            raise network_error(
+            raise NetworkError(
                 "the duration of a contact must be a positive number", got=repr(self.duration), remedy=remedy
             )
         if self.skip_quiet is not None:
@@ -641,7 +638,7 @@ class Binning:
         since = _snapped((times - origin) / self.resolution, slack)
         if since.min() < 0:
             got = first_few((times[k] for k in np.flatnonzero(since < 0).tolist()), int(np.sum(since < 0)))
-            raise network_error(
+            raise NetworkError(
                 f"contacts must not come before the origin {origin:g}", got=got, remedy="move the origin"
             )
         first = np.floor(since)
@@ -649,7 +646,7 @@ class Binning:
         last = first if self.duration is None else np.ceil(_snapped(since + self.duration / self.resolution, slack)) - 1
         if last.max() >= LONGEST:
             got = f"{last.max():.3g} steps"
-            raise network_error("steps must be countable", got=got, remedy="use a coarser resolution, or an origin")
+            raise NetworkError("steps must be countable", got=got, remedy="use a coarser resolution, or an origin")
         # A duration below the slack would end before it begins; the contact still counts in its own
         # step.
         return first.astype(np.int64) + 1, np.maximum(first, last).astype(np.int64) + 1
@@ -707,7 +704,7 @@ def _rounding(times: NDArray[np.float64], origin: float, resolution: float) -> N
     if error.max() > 0.1:
         got = f"{resolution:g} for time stamps such as {times[np.argmax(error)]:.17g}"
         remedy = "use a coarser one, or subtract the first time stamp before"
-        raise network_error("the resolution must be coarser than the digits of the time stamps", got=got, remedy=remedy)
+        raise NetworkError("the resolution must be coarser than the digits of the time stamps", got=got, remedy=remedy)
     return np.maximum(error, 1e-9)
 
 
@@ -746,10 +743,10 @@ def _stamps(times: NDArray[Any]) -> NDArray[np.float64]:
         except DateError as error:
             got = f"{times.tolist()[error.place]!r} in row {error.place + 1}"
             remedy = f"use seconds or ISO dates; {error.rule}"
-            raise network_error("time stamps must be numbers or dates", got=got, remedy=remedy) from None
+            raise NetworkError("time stamps must be numbers or dates", got=got, remedy=remedy) from None
     if times.dtype.kind not in "iuf":
         got = f"{times.ravel()[:1].tolist()[0]!r} in row 1"
-        raise network_error("time stamps must be numbers or dates", got=got, remedy="use seconds, or datetime64")
+        raise NetworkError("time stamps must be numbers or dates", got=got, remedy="use seconds, or datetime64")
     return _checked(times.astype(np.float64), np.isfinite, "time stamps must be finite", "remove those contacts")
 
 
@@ -758,7 +755,7 @@ def _weights(values: NDArray[Any]) -> NDArray[np.float64]:
         weights = values.astype(np.float64)
     except (TypeError, ValueError):
         got = repr(values.tolist()[0])
-        raise network_error("weights must be real numbers", got=got, remedy="leave the fourth column out") from None
+        raise NetworkError("weights must be real numbers", got=got, remedy="leave the fourth column out") from None
     rule, remedy = "weights of contacts must be finite and positive", "remove those contacts"
     return _checked(weights, lambda w: (w > 0) & np.isfinite(w), rule, remedy)
 
@@ -768,7 +765,5 @@ def _checked(
 ) -> NDArray[np.float64]:
     bad = np.flatnonzero(~legal(values)).tolist()
     if bad:
-        raise network_error(
-            rule, got=first_few((f"{values[k]:g} in row {k + 1}" for k in bad), len(bad)), remedy=remedy
-        )
+        raise NetworkError(rule, got=first_few((f"{values[k]:g} in row {k + 1}" for k in bad), len(bad)), remedy=remedy)
     return values

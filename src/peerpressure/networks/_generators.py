@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks.validation import Generator, checked_seed, network_error, number_of_agents, random_generator
+from peerpressure.networks.validation import Generator, checked_seed, number_of_agents, random_generator
 from peerpressure.support.parameters import Parameter, Slider
 from peerpressure.support.seeds import Seed
 
@@ -210,7 +211,7 @@ def grid(rows: int, columns: int) -> Network:
     """
     _check("grid", rows=rows, columns=columns)
     if rows == columns == 1:
-        raise network_error("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
+        raise NetworkError("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
     # Edges to the right, then edges downwards.
     place = np.arange(rows * columns).reshape(rows, columns)
     sources = [place[:, :-1].ravel(), place[:-1].ravel()]
@@ -276,7 +277,7 @@ def erdos_renyi(n: int, p: float, *, seed: Seed = 0, connected: bool = True) -> 
             f"p well above ln(n)/n = {log(n) / n:.3g} makes that likely; or try another seed, "
             "or set connected to false and take the largest component"
         )
-        raise network_error(rule, got=f"several components with n={n}, p={p}, seed={number}", remedy=remedy)
+        raise NetworkError(rule, got=f"several components with n={n}, p={p}, seed={number}", remedy=remedy)
     return network
 
 
@@ -327,7 +328,7 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: Seed = 0) -> Network:
     _check("watts_strogatz", n=n, k=k, p=p)
     if k % 2 or k >= n:
         remedy = "half of the k neighbours stand on either side"
-        raise network_error(f"k must be even and below n = {n}", got=k, remedy=remedy)
+        raise NetworkError(f"k must be even and below n = {n}", got=k, remedy=remedy)
     network = _from_ends(n, rewired_ring(n, k, p, rng))
     return _require_connected(
         network, f"n={n}, k={k}, p={p}, seed={number}", "try another seed, a larger k or a smaller p"
@@ -384,7 +385,7 @@ def barabasi_albert(n: int, m: int, *, initial: str = "star", seed: Seed = 0) ->
     rng = random_generator(seed)
     _check("barabasi_albert", n=n, m=m)
     if m >= n:
-        raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
+        raise NetworkError(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
     triangle = _starts_as_triangle(initial, n, m)
     return Network.from_edges(_grown(n, m, rng, triangle=triangle).reshape(-1, 2), n=n)
 
@@ -392,12 +393,12 @@ def barabasi_albert(n: int, m: int, *, initial: str = "star", seed: Seed = 0) ->
 def _starts_as_triangle(initial: Any, n: int, m: int) -> bool:
     if initial not in INITIAL:
         listed = " or ".join(f'"{name}"' for name in INITIAL)
-        raise network_error(f"initial must be {listed}", got=repr(initial), remedy="a star is the default")
+        raise NetworkError(f"initial must be {listed}", got=repr(initial), remedy="a star is the default")
     triangle = bool(initial == "triangle")
     if triangle and not (n >= 3 and m <= 3):
         got = f"n = {n} and m = {m}"
         remedy = "the first new agent joins m of the three"
-        raise network_error("a triangle needs 3 agents or more, and m of 3 at most", got=got, remedy=remedy)
+        raise NetworkError("a triangle needs 3 agents or more, and m of 3 at most", got=got, remedy=remedy)
     return triangle
 
 
@@ -457,7 +458,7 @@ def random_regular(n: int, degree: int, *, seed: Seed = 0) -> Network:
     _check("random_regular", n=n, degree=degree)
     if degree >= n or n * degree % 2:
         remedy = "n times degree counts every edge twice, so it must be even"
-        raise network_error(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
+        raise NetworkError(f"degree must be below n = {n} and n·degree even", got=degree, remedy=remedy)
     # The pairing hardly ever succeeds for dense graphs, but the complement of a dense graph is sparse.
     dense = 2 * degree > n - 1
     ends = (
@@ -525,7 +526,7 @@ def followers(n: int, m: int, p: float = 0.2, *, seed: Seed = 0) -> Network:
     rng = random_generator(seed)
     _check("followers", n=n, m=m, p=p)
     if m >= n:
-        raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent listens to m distinct earlier ones")
+        raise NetworkError(f"m must be below n = {n}", got=m, remedy="a new agent listens to m distinct earlier ones")
     # Without the star of the first m + 1 agents, who are all linked.
     pairs = _grown(n, m, rng).reshape(-1, 2)[m:]
     back = pairs[rng.random(len(pairs)) < p, ::-1]
@@ -590,9 +591,7 @@ def _from_ends(n: int, ends: Ends) -> Network:
 
 def _require_connected(network: Network, asked: str, remedy: str) -> Network:
     if not network.is_connected:
-        raise network_error(
-            "the network must come out connected", got=f"several components with {asked}", remedy=remedy
-        )
+        raise NetworkError("the network must come out connected", got=f"several components with {asked}", remedy=remedy)
     return network
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks._adjacency import (
     Edges,
     adjacency_from_arrays,
@@ -38,7 +39,6 @@ from peerpressure.networks.validation import (
     canonical_adjacency,
     chosen_labels,
     labelled_square,
-    network_error,
     position_in_range,
     unknown_labels,
 )
@@ -491,7 +491,7 @@ class Network:
         positions = self.indices([label])
         if positions.size > 1:
             rule, remedy = "a label must name one topic of the agent", f"one is {(label, self.topics[0])!r}"
-            raise network_error(rule, got=repr(label), remedy=remedy)
+            raise NetworkError(rule, got=repr(label), remedy=remedy)
         return int(positions[0])
 
     def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
@@ -628,7 +628,7 @@ class Network:
         shades = None if given is None else np.asarray(given, dtype=np.float64)
         if shades is not None and shades.shape != (self.n,):
             remedy = "give them in the order of network.labels, or by label"
-            raise network_error("there must be one value for each agent", got=f"shape {shades.shape}", remedy=remedy)
+            raise NetworkError("there must be one value for each agent", got=f"shape {shades.shape}", remedy=remedy)
         first, second, one_way, negative = self.pairs()
         ends = np.stack([first, second], axis=1).astype(np.int64)
         degrees = np.diff(self.mutual.indptr).astype(np.float64)
@@ -683,7 +683,7 @@ class Network:
         """
         if not 0 <= i < self.n:
             remedy = "for a label use network.index(label) first"
-            raise network_error(f"positions of agents must lie in 0..{self.n - 1}", got=i, remedy=remedy)
+            raise NetworkError(f"positions of agents must lie in 0..{self.n - 1}", got=i, remedy=remedy)
         # A slice of the CSR indices is a view: no copy, and read-only as they are.
         start, stop = self.adjacency.indptr[i : i + 2]
         positions: NDArray[np.int32] = self.adjacency.indices[start:stop]
@@ -729,7 +729,7 @@ class Network:
         if not np.array_equal(np.sort(picked, axis=None), np.arange(self.n)):
             remedy = "for new names use relabelled(labels)"
             rule = f"an order must hold each of 0..{self.n - 1} once"
-            raise network_error(rule, got=np.array2string(picked, threshold=6), remedy=remedy)
+            raise NetworkError(rule, got=np.array2string(picked, threshold=6), remedy=remedy)
         return self._picked(picked)
 
     def _picked(self, rows: NDArray[Any]) -> Network:
@@ -851,7 +851,7 @@ class Network:
         array = np.asarray(values)
         if array.ndim == 0 or array.shape[-1] != self.n:
             rule = f"the last axis must have the {self.n} values of the network"
-            raise network_error(
+            raise NetworkError(
                 rule, got=f"shape {array.shape}", remedy="pass values of all agents, as run.states if recorded"
             )
         return array.reshape(*array.shape[:-1], -1, max(len(self.topics), 1))
@@ -964,7 +964,7 @@ def check_unsigned(network: Network) -> Network:
     """Return a network that may become a temporal one, which is without negative weights."""
     if network.signed:
         rule = "temporal networks have no negative weights"
-        raise network_error(rule, got=repr(network), remedy="use it as a static network")
+        raise NetworkError(rule, got=repr(network), remedy="use it as a static network")
     return network
 
 
@@ -973,7 +973,7 @@ def check_undirected(network: Network) -> Network:
     if network.directed:
         rule = "random temporal networks are undirected"
         remedy = "give snapshots or events of your own, or symmetrise it first"
-        raise network_error(rule, got=repr(network), remedy=remedy)
+        raise NetworkError(rule, got=repr(network), remedy=remedy)
     return check_unsigned(network)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks._network import Network
-from peerpressure.networks.validation import network_error
 from peerpressure.support.results import read_only
 
 _FACTS = ("generator", "presence", "memory", "isolation")
@@ -142,4 +142,4 @@ class NetworkProcess:
             return cls(pairs=pairs, chances=chances, **{name: facts[name] for name in _FACTS})
         except (KeyError, TypeError, ValueError) as error:
             rule = f"a stored law must hold {', '.join(_FACTS)}"
-            raise network_error(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None
+            raise NetworkError(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None

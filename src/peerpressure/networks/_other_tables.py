@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, message
+from peerpressure.errors import FileFormatError
 from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks.validation import Label
 from peerpressure.support.files import decode_text, read_bytes
@@ -93,7 +93,7 @@ def _attributed(number: int, line: str) -> tuple[tuple[str, str], dict[str, Any]
     facts = None if match is None else _literal(match[3])
     if match is None or facts is None:
         rule, remedy = f"line {number} must be two agents and a dictionary of attributes", "write the list again"
-        raise FileFormatError(message(rule, got=repr(line[:80]), remedy=remedy))
+        raise FileFormatError(rule, got=repr(line[:80]), remedy=remedy)
     return (match[1], match[2]), facts
 
 

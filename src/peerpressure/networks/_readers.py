@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from peerpressure.errors import FileFormatError, NetworkError, message
+from peerpressure.errors import FileFormatError, NetworkError
 from peerpressure.networks._adjacency import labels_from_json, reverses
 from peerpressure.networks._edge_lists import EdgeList, parse_edges
 from peerpressure.networks._network import Network
@@ -185,13 +185,13 @@ def _matrix_header(banner: str, sizes: str) -> MatrixHeader:
     known = len(words) == 5 and all(word in kind for word, kind in zip(words[2:], kinds, strict=True))
     if words[:2] != [MATRIX_BANNER, "matrix"] or not known:
         remedy = "begin with %%MatrixMarket matrix, coordinate or array, real, general or symmetric"
-        raise _format_error("a Matrix Market file must describe a real matrix", repr(banner[:80]), remedy)
+        raise FileFormatError("a Matrix Market file must describe a real matrix", got=repr(banner[:80]), remedy=remedy)
     dense = words[2] == "array"
     numbers = sizes.split()
     # Fewer than 19 digits fit into 64 bits.
     if len(numbers) != (2 if dense else 3) or not all(n.isdecimal() and len(n) < 19 for n in numbers):
         remedy = "give rows, columns and, unless dense, entries"
-        raise _format_error("the line after the comments must hold the sizes", repr(sizes[:80]), remedy)
+        raise FileFormatError("the line after the comments must hold the sizes", got=repr(sizes[:80]), remedy=remedy)
     return MatrixHeader(dense, words[3] == "pattern", words[4] == "symmetric", tuple(map(int, numbers)))
 
 
@@ -204,7 +204,7 @@ def _sparse_matrix(header: MatrixHeader, body: list[str]) -> coo_array:
     legal = (places == np.floor(places)) & (places >= 1) & (places <= (rows, columns))
     if not legal.all():
         line = body[int(np.flatnonzero(~legal.all(axis=1))[0])]
-        raise _format_error("rows and columns must lie within the sizes", repr(line[:80]), "count from 1")
+        raise FileFormatError("rows and columns must lie within the sizes", got=repr(line[:80]), remedy="count from 1")
     i, j = places.astype(np.int64).T - 1
     # Symmetric files store one triangle only.
     if header.symmetric:
@@ -229,13 +229,15 @@ def _matrix_entries(body: list[str], count: int, width: int) -> NDArray[np.float
     # Checked before anything of the promised size is allocated.
     if len(body) != count:
         got = f"{count} entries promised and {len(body)} found"
-        raise _format_error("a matrix file must hold what its header says", got, "write it again")
+        raise FileFormatError("a matrix file must hold what its header says", got=got, remedy="write it again")
     if not body:
         return np.empty((0, width))
     # loadtxt raises on text, and the shape is checked below, since it accepts any constant number of columns.
     table = np.loadtxt(body, dtype=np.float64, comments="%", ndmin=2)
     if table.shape != (count, width):
-        raise _format_error(f"every entry must have {width} numbers", f"shape {table.shape}", "write it again")
+        raise FileFormatError(
+            f"every entry must have {width} numbers", got=f"shape {table.shape}", remedy="write it again"
+        )
     return table
 
 
@@ -249,7 +251,9 @@ def read_array(file: Path, how: Reading) -> Network:
         ends = np.asarray(array[:, :2])
         positions = ends.astype(np.int64)
         if not np.array_equal(ends, positions):
-            raise _format_error("the first two columns must be whole numbers", "fractions", "count agents from 0")
+            raise FileFormatError(
+                "the first two columns must be whole numbers", got="fractions", remedy="count agents from 0"
+            )
         return how.edges(positions, array[:, 2] if array.shape[1] == 3 else None)
     return how.network(np.asarray(array))
 
@@ -291,7 +295,3 @@ def check_archive(file: Path) -> None:
     with ZipFile(file) as archive:
         size = sum(member.file_size for member in archive.infolist())
     require_memory(size, what="a network", remedy="use a larger machine")
-
-
-def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(message(rule, got=got, remedy=remedy))

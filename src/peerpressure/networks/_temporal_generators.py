@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks._events import Events, one_step_events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network, check_undirected
@@ -30,7 +31,7 @@ from peerpressure.networks._sampling import (
     switches,
 )
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks.validation import Generator, network_error, random_generator
+from peerpressure.networks.validation import Generator, random_generator
 from peerpressure.support.parameters import Parameter, Slider
 from peerpressure.support.seeds import Seed
 
@@ -214,7 +215,7 @@ def activity_driven(
     rng = random_generator(seed)
     TEMPORAL["activity_driven"].check(steps=steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
     if contacts >= n:
-        raise network_error(f"contacts must be below n = {n}", got=contacts, remedy="they are distinct agents")
+        raise NetworkError(f"contacts must be below n = {n}", got=contacts, remedy="they are distinct agents")
     # Activations of an agent are a renewal process with the same probability at every step.
     active = activities(exponent, floor, n, rng)
     # Processes start at step 0: agents can be active as early as step 1.
@@ -334,7 +335,7 @@ def growing(n: int, m: int, steps: int, *, seed: Seed = 0) -> TemporalNetwork:
     final = barabasi_albert(n, m, seed=seed)
     newcomers = n - m - 1
     if newcomers and steps == 1:
-        raise network_error("agents need time to join", got=f"1 step for {newcomers}", remedy="ask for 2 steps or more")
+        raise NetworkError("agents need time to join", got=f"1 step for {newcomers}", remedy="ask for 2 steps or more")
     i, j, weights = final.edges()
     # Newcomers are linked with earlier agents only, so an edge appears with the later of its ends.
     rank = np.maximum(j.astype(np.int64) - m, 0)
@@ -408,10 +409,10 @@ def _chances(probabilities: ArrayLike | None, edges: int) -> NDArray[np.float64]
         given = np.zeros(0)
     rule, remedy = f"probabilities must be one positive number for each of the {edges:,} edges", "see network.edges()"
     if given.shape != (edges,):
-        raise network_error(rule, got=f"{probabilities!r:.60}", remedy=remedy)
+        raise NetworkError(rule, got=f"{probabilities!r:.60}", remedy=remedy)
     if not np.all(given > 0) or not np.isfinite(given.sum()):
         bad = int(np.argmin(np.where(np.isfinite(given), given, -np.inf)))
-        raise network_error(rule, got=f"{given[bad]} for edge {bad}", remedy="remove edges that are never drawn")
+        raise NetworkError(rule, got=f"{given[bad]} for edge {bad}", remedy="remove edges that are never drawn")
     return np.asarray(given / given.sum())
 
 
@@ -426,7 +427,7 @@ def _temporal_network(
 def _check_network(network: Any) -> Network:
     if not isinstance(network, Network):
         remedy = "for instance watts_strogatz(100, 4, 0.1, seed=1)"
-        raise network_error("the edges must be those of a Network", got=type(network).__name__, remedy=remedy)
+        raise NetworkError("the edges must be those of a Network", got=type(network).__name__, remedy=remedy)
     return check_undirected(network)
 
 

@@ -9,12 +9,12 @@ from io import BytesIO, StringIO
 
 import numpy as np
 
-from peerpressure.errors import first_few
+from peerpressure.errors import NetworkError, first_few
 from peerpressure.networks._adjacency import labels_to_json
 from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER, parse_labels
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks.validation import Label, network_error
+from peerpressure.networks.validation import Label
 from peerpressure.support.files import require_pyarrow
 from peerpressure.support.tables import COMMENTS
 
@@ -64,7 +64,7 @@ def adjacency_list(network: Network) -> bytes:
     """Return each agent with its neighbours in a line."""
     if network.is_weighted:
         got, remedy = "weights other than 1", "write .csv, which does"
-        raise network_error("an adjacency list holds no weights", got=got, remedy=remedy)
+        raise NetworkError("an adjacency list holds no weights", got=got, remedy=remedy)
     _check_labels(network.labels, lambda text: not text.startswith(COMMENTS) and _fits(text, " "), RENAME)
     names = [str(label) for label in network.labels]
     others: list[list[str]] = [[name] for name in names]
@@ -171,7 +171,7 @@ def event_list(temporal: TemporalNetwork, separator: str) -> bytes:
     """Return the events of a temporal network as a list."""
     if temporal.period is not None:
         got, remedy = f"period {temporal.period}", "write .npz instead"
-        raise network_error("a list of events holds no period", got=got, remedy=remedy)
+        raise NetworkError("a list of events holds no period", got=got, remedy=remedy)
     isolated = np.flatnonzero(temporal.aggregate.degrees == 0).tolist()
     _check_isolated(isolated, temporal.labels, "a list of events holds only agents with neighbours")
     _check_labels(temporal.labels, lambda text: _fits(text, separator), "write .npz, which keeps every label")
@@ -196,7 +196,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]], separator: 
 def _check_isolated(isolated: Sequence[int], labels: Sequence[Label], rule: str) -> None:
     if isolated:
         got = first_few((repr(labels[k]) for k in isolated), len(isolated))
-        raise network_error(rule, got=got, remedy="write .npz instead")
+        raise NetworkError(rule, got=got, remedy="write .npz instead")
 
 
 def _check_no_heading(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -204,14 +204,14 @@ def _check_no_heading(columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     same = next((row for row in rows if [str(field).casefold() for field in row] == [*columns]), None)
     if same is not None:
         got, remedy = " and ".join(map(repr, same)), "write .npz instead, or rename one of the two agents"
-        raise network_error("an edge in a list must not look like a heading", got=got, remedy=remedy)
+        raise NetworkError("an edge in a list must not look like a heading", got=got, remedy=remedy)
 
 
 def _check_unlabelled(network: Network) -> None:
     if not isinstance(network.labels, range):
         got = first_few(map(repr, network.labels), network.n)
         remedy = "write .npz instead, or give the labels up with network.relabelled(None)"
-        raise network_error("a plain matrix holds no labels", got=got, remedy=remedy)
+        raise NetworkError("a plain matrix holds no labels", got=got, remedy=remedy)
 
 
 def _check_labels(labels: Sequence[Label], fits: Callable[[str], bool], remedy: str) -> None:
@@ -227,7 +227,7 @@ def _check_labels(labels: Sequence[Label], fits: Callable[[str], bool], remedy: 
         misfits = [label for label in labels if read[str(label)] != label]  # text that would be read as numbers
     if misfits:
         got = first_few(map(repr, misfits), len(misfits))
-        raise network_error("this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy)
+        raise NetworkError("this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy)
 
 
 def _is_plain(label: Label, fits: Callable[[str], bool]) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import coo_array
 
-from peerpressure.errors import FileFormatError, InvalidInputError, NetworkError, did_you_mean, message
+from peerpressure.errors import FileFormatError, InvalidInputError, NetworkError, did_you_mean
 from peerpressure.networks import _readers as read, _writers as write, graph_files as parse
 from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks._network import Network
@@ -90,9 +90,9 @@ def suffix_of(file: Path, known: Iterable[str] = FORMATS) -> str:
     suffix = file.suffix.lower()
     if suffix in PICKLES:
         remedy = "write .graphml from Python: a pickle can run code when it is loaded, and is never opened"
-        raise _format_error("a network file must be no pickle", repr(file.name), remedy)
+        raise FileFormatError("a network file must be no pickle", got=repr(file.name), remedy=remedy)
     remedy = f"use one of {', '.join(known)}{did_you_mean(suffix, [*known]) if suffix else ''}"
-    raise _format_error("a network file must have a known suffix", repr(file.name), remedy)
+    raise FileFormatError("a network file must have a known suffix", got=repr(file.name), remedy=remedy)
 
 
 def format_of(file: Path) -> Format:
@@ -114,11 +114,12 @@ def read_network(
     Parameters
     ----------
     path : str or path-like
-        An edge list or an adjacency matrix (``.txt``, ``.dat``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, or ``.parquet``),
-        an edge list of igraph (``.ncol``), an adjacency list (``.adjlist``), GraphML (``.graphml``), GEXF (``.gexf``),
-        GML (``.gml``), Pajek (``.net``), node-link JSON (``.json``), Matrix Market (``.mtx``), each also with ``.gz``
-        unless Parquet, a NumPy array (``.npy``: an adjacency matrix, or edges in two or three columns) or a SciPy
-        sparse matrix (``.npz``). Edge lists may have the attributes that NetworkX writes, or the index of a data frame.
+        An edge list or an adjacency matrix (``.txt``, ``.dat``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``,
+        ``.parquet``), an edge list of igraph (``.ncol``), an adjacency list (``.adjlist``), GraphML (``.graphml``),
+        GEXF (``.gexf``), GML (``.gml``), Pajek (``.net``), node-link JSON (``.json``), Matrix Market (``.mtx``), each
+        also with ``.gz`` unless Parquet, a NumPy array (``.npy``: an adjacency matrix, or edges in two or three
+        columns) or a SciPy sparse matrix (``.npz``). Edge lists may have the attributes that NetworkX writes, or the
+        index of a data frame.
     weight : str or None, default "weight"
         Name of the column or edge attribute that holds the weights. By default other usual names are accepted as well,
         and a column of numbers that has none of them is refused. None sets all weights to 1, in every format.
@@ -170,12 +171,12 @@ def read_network(
     with naming(file, "a network file", damage=Exception):
         # Each parser has its own, mostly unhelpful, error for an empty file.
         if file.stat().st_size == 0:
-            raise _format_error("a network file must not be empty", "0 bytes", "write the network again")
+            raise FileFormatError("a network file must not be empty", got="0 bytes", remedy="write the network again")
         network = each.read(file, Reading(weight, directed, signed, direction))
         # Agents without any edge are a model, too, but hardly what somebody stored as a network.
         if not network.adjacency.nnz:
             got = f"{network.n} agents and none"
-            raise _format_error("a network file must have edges", got, "check what was saved")
+            raise FileFormatError("a network file must have edges", got=got, remedy="check what was saved")
         return network if labels is None else with_agents(network, labels)
 
 
@@ -211,7 +212,9 @@ def read_labels(path: str | PathLike[str]) -> list[Label]:
         places = places_in(first, ("agent",))
         if len(first) != 1 and "agent" not in places:
             got = ", ".join(map(repr, first[:6])) or "an empty file"
-            raise _format_error("a table of agents must name them", f"columns {got}", "call the column agent")
+            raise FileFormatError(
+                "a table of agents must name them", got=f"columns {got}", remedy="call the column agent"
+            )
         table = table.headed() if places else table.unheaded()
         texts = table.column(places.get("agent", 0))
         label = parse_labels(texts)
@@ -380,7 +383,7 @@ def attribute_table(file: Path, name: str) -> tuple[TextTable, list[Label]]:
         names = graph_file.attributes
         got = f"attributes {', '.join(map(repr, names))}" if names else "no attributes"
         remedy = f"name one of these{did_you_mean(name, names)}" if names else "export them with the graph"
-        raise InvalidInputError(message(f"agents must have the attribute {name!r}", got=got, remedy=remedy))
+        raise InvalidInputError(f"agents must have the attribute {name!r}", got=got, remedy=remedy)
     rows = [
         Row(number, [str(label), cell_text(data.get(name, graph_file.defaults.get(name)))])
         for number, (label, data) in enumerate(graph_file.graph.nodes(data=True), start=1)
@@ -388,7 +391,3 @@ def attribute_table(file: Path, name: str) -> tuple[TextTable, list[Label]]:
     # The column of labels must not have the name of the attribute.
     heading = ("agent" if name != "agent" else "label", name)
     return TextTable(rows, "", "an agent", heading=heading, unit="node"), list(graph_file.graph.nodes)
-
-
-def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(message(rule, got=got, remedy=remedy))

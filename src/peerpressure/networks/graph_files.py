@@ -13,9 +13,9 @@ from io import BytesIO
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from peerpressure.errors import FileFormatError, first_few, message
+from peerpressure.errors import FileFormatError, NetworkError, first_few
 from peerpressure.networks._edge_lists import parse_labels
-from peerpressure.networks.validation import Label, check_attribute, described_repeats, network_error
+from peerpressure.networks.validation import Label, check_attribute, described_repeats
 from peerpressure.support.files import decode_text
 from peerpressure.support.parameters import composed
 from peerpressure.support.tables import cell_text, places_in
@@ -99,7 +99,7 @@ def _with_labels(graph: Any) -> tuple[Any, str]:
             texts, named_by = names, attribute
     if len(set(texts)) < len(texts):
         twice = next(text for text, count in Counter(texts).items() if count > 1)
-        raise network_error("nodes must have different identifiers", got=f"{twice!r} twice", remedy="rename one")
+        raise NetworkError("nodes must have different identifiers", got=f"{twice!r} twice", remedy="rename one")
     name = parse_labels(texts)
     return nx.relabel_nodes(graph, dict(zip(graph.nodes, (name[text] for text in texts), strict=True))), named_by
 
@@ -119,7 +119,7 @@ def _parsed_xml(data: bytes, kind: str) -> BytesIO:
         _check_elements(ElementTree.fromstring(data, forbid_dtd=True), kind)
     except DTDForbidden:
         rule, remedy = f"{kind} must not define a document type", "remove it; a graph needs none"
-        raise FileFormatError(message(rule, got="a DOCTYPE", remedy=remedy)) from None
+        raise FileFormatError(rule, got="a DOCTYPE", remedy=remedy) from None
     return BytesIO(data)
 
 
@@ -133,13 +133,13 @@ def _check_elements(root: Any, kind: str) -> None:
     for graph in parts["graph"]:
         if graph.get(name) not in ("directed", "undirected", *others):
             rule = f"{name} must be 'directed' or 'undirected', in small letters"
-            raise FileFormatError(message(rule, got=repr(graph.get(name)), remedy="write one of these"))
+            raise FileFormatError(rule, got=repr(graph.get(name)), remedy="write one of these")
     if len(parts["graph"]) > 1:
         raise _several_graphs(kind, f"{len(parts['graph'])}, of which one may be inside another")
     counts = Counter(node.get("id") for node in parts["node"])
     for name, count in counts.items():
         if count > 1:
-            raise network_error("nodes must have different identifiers", got=f"{name!r} twice", remedy="rename one")
+            raise NetworkError("nodes must have different identifiers", got=f"{name!r} twice", remedy="rename one")
     for number, edge in enumerate(parts["edge"], start=1):
         unknown = [end for end in (edge.get("source"), edge.get("target")) if end not in counts]
         if unknown:
@@ -150,16 +150,16 @@ def _check_elements(root: Any, kind: str) -> None:
 
 
 def _several_graphs(kind: str, got: str) -> FileFormatError:
-    return FileFormatError(message(f"{kind} must hold one graph", got=got, remedy=ONE_GRAPH))
+    return FileFormatError(f"{kind} must hold one graph", got=got, remedy=ONE_GRAPH)
 
 
 def _unclear_direction(rule: str, got: str) -> FileFormatError:
-    return FileFormatError(message(rule, got=got, remedy="write one of these, without quotes"))
+    return FileFormatError(rule, got=got, remedy="write one of these, without quotes")
 
 
 def _no_node(number: int, name: object) -> FileFormatError:
     rule = f"edge {number} must link two nodes of the file"
-    return FileFormatError(message(rule, got=f"{name!r}, which is none", remedy="list it among the nodes"))
+    return FileFormatError(rule, got=f"{name!r}, which is none", remedy="list it among the nodes")
 
 
 def graphml(data: bytes) -> Any:
@@ -178,9 +178,7 @@ def gexf(data: bytes) -> Any:
     graph = nx.read_gexf(_parsed_xml(data, "GEXF"))
     if graph.graph.get("mode") == "dynamic":
         remedy = "export one graph without times, or a list of contacts"
-        raise FileFormatError(
-            message("a GEXF file must hold one graph for all times", got="mode dynamic", remedy=remedy)
-        )
+        raise FileFormatError("a GEXF file must hold one graph for all times", got="mode dynamic", remedy=remedy)
     return graph
 
 
@@ -218,7 +216,7 @@ def node_link(data: bytes) -> Any:
             "write json.dump(networkx.node_link_data(graph), file), or another format with\n"
             "    networkx.write_graphml(graph, 'network.graphml')"
         )
-        raise FileFormatError(message("a JSON file must have nodes, and edges or links", got=got, remedy=remedy))
+        raise FileFormatError("a JSON file must have nodes, and edges or links", got=got, remedy=remedy)
     directed = plain.get("directed", False)
     said = [(part, name) for part in (plain, *plain[links]) for name in part if name.casefold() == "directed"]
     for part, name in said:
@@ -229,7 +227,7 @@ def node_link(data: bytes) -> Any:
     names = [_hashable(node.get("id", k)) for k, node in enumerate(plain["nodes"])]
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise network_error("nodes must have different identifiers", got=f"{twice!r} twice", remedy="rename one")
+        raise NetworkError("nodes must have different identifiers", got=f"{twice!r} twice", remedy="rename one")
     for name, node in zip(names, plain["nodes"], strict=True):
         graph.add_node(name, **{str(key): value for key, value in node.items() if key != "id"})
     for number, link in enumerate(plain[links], start=1):
@@ -250,7 +248,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(facts) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         rule = "an object of JSON must have each name once"
-        raise FileFormatError(message(rule, got=f"{twice!r} twice", remedy=f"rename one of them; {ONE_GRAPH}"))
+        raise FileFormatError(rule, got=f"{twice!r} twice", remedy=f"rename one of them; {ONE_GRAPH}")
     return facts
 
 
@@ -362,4 +360,4 @@ def _weight(words: list[str], number: int) -> float:
 
 
 def _pajek_error(number: int, wanted: str, got: str) -> FileFormatError:
-    return FileFormatError(message(f"line {number} must have {wanted}", got=got, remedy="write the file again"))
+    return FileFormatError(f"line {number} must have {wanted}", got=got, remedy="write the file again")

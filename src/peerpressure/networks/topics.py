@@ -22,13 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, kron
 
-from peerpressure.errors import InvalidInputError, ModelError, contrast, message
+from peerpressure.errors import InvalidInputError, ModelError, NetworkError, contrast, message
 from peerpressure.networks.validation import (
     Label,
     check_integer,
     check_memory,
     is_frame,
-    network_error,
     validate_labels,
 )
 from peerpressure.support.parameters import find_labels, is_labelled, values_in_order
@@ -46,10 +45,10 @@ def topic_names(topics: int | Iterable[Label]) -> tuple[Label, ...]:
     if isinstance(topics, int | np.integer):
         return tuple(range(check_integer("topics", topics, least=1, remedy="give their number or their names")))
     if isinstance(topics, str):
-        raise network_error("topics must be a number or a list of names", got=repr(topics), remedy=f"use [{topics!r}]")
+        raise NetworkError("topics must be a number or a list of names", got=repr(topics), remedy=f"use [{topics!r}]")
     given = tuple(topics)
     if not given:
-        raise network_error("there must be at least one topic", got="none", remedy="name them")
+        raise NetworkError("there must be at least one topic", got="none", remedy="name them")
     return tuple(validate_labels(given, len(given)))
 
 
@@ -62,7 +61,7 @@ def topic_matrix(matrix: Any, names: tuple[Label, ...]) -> NDArray[np.float64]:
         rows, columns = (find_labels(names, axis.tolist()) for axis in (matrix.index, matrix.columns))
         if None in rows or None in columns or matrix.shape != (k, k):
             got = f"rows {matrix.index.tolist()} and columns {matrix.columns.tolist()}"
-            raise network_error(f"a topic matrix must have the topics {list(names)}", got=got, remedy="name them alike")
+            raise NetworkError(f"a topic matrix must have the topics {list(names)}", got=got, remedy="name them alike")
         matrix = matrix.to_numpy()[np.ix_(rows, columns)]  # type: ignore[arg-type]  # no None is left
     try:
         T = np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
@@ -71,14 +70,14 @@ def topic_matrix(matrix: Any, names: tuple[Label, ...]) -> NDArray[np.float64]:
     if T.dtype.kind not in "biuf" or T.shape != (k, k) or not np.isfinite(T).all():
         got = f"{T.dtype} of shape {T.shape}" if T.shape != (k, k) or T.dtype.kind not in "biuf" else "nan or inf in it"
         rule = f"a topic matrix must have one finite number for each pair of the {k} topics"
-        raise network_error(rule, got=got, remedy=f"give {k} rows of {k} numbers")
+        raise NetworkError(rule, got=got, remedy=f"give {k} rows of {k} numbers")
     T = T.astype(np.float64)
     sums = np.abs(T).sum(axis=1)
     bad = np.flatnonzero(np.abs(sums - 1) > ROUNDING)
     if bad.size:
         rule = "the moduli of each row of a topic matrix must sum to 1"
         got = contrast(1.0, float(sums[bad[0]]), digits=6)[1]
-        raise network_error(rule, got=f"{got} for topic {names[bad[0]]!r}", remedy=REST)
+        raise NetworkError(rule, got=f"{got} for topic {names[bad[0]]!r}", remedy=REST)
     return T
 
 
@@ -169,5 +168,5 @@ def _framed(frame: Any, agents: Sequence[Label], topics: tuple[Label, ...]) -> N
     if None in columns:
         missing = [topic for topic, column in zip(topics, columns, strict=True) if column is None]
         got = f"none for {missing[0]!r} among {frame.columns.tolist()[:6]}"
-        raise network_error("a data frame must have one column for each topic", got=got, remedy="name them alike")
+        raise NetworkError("a data frame must have one column for each topic", got=got, remedy="name them alike")
     return np.column_stack([values_in_order(frame.iloc[:, column], agents) for column in columns])

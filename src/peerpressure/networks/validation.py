@@ -29,11 +29,6 @@ ROUNDING = 64  # units in the last place by which the two weights of an edge may
 SQUARE = "an adjacency must be a square matrix"
 
 
-def network_error(rule: str, *, got: object, remedy: str) -> NetworkError:
-    """Return the error for a graph, a label or a parameter that breaks a rule."""
-    return NetworkError(message(rule, got=got, remedy=remedy))
-
-
 # Parameters
 
 
@@ -41,17 +36,17 @@ def check_integer(name: str, value: Any, *, least: int, remedy: str) -> int:
     """Return an integer that is at least ``least``."""
     # bool is a subclass of int, but path(True) is a mistake.
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise network_error(f"{name} must be a whole number of at least {least}", got=repr(value), remedy=remedy)
+        raise NetworkError(f"{name} must be a whole number of at least {least}", got=repr(value), remedy=remedy)
     return int(value)
 
 
 def check_agents(n: Any, edges: int) -> int:
     """Return a number of agents that is at least 2 and in proportion to the number of edges or events."""
     if check_integer("n", n, least=0, remedy="count the agents") < 2:
-        raise network_error("a network needs at least 2 agents", got=n, remedy="the smallest network is k2()")
+        raise NetworkError("a network needs at least 2 agents", got=n, remedy="the smallest network is k2()")
     if n > max(MOST_ISOLATED, 4 * edges):
         got = f"{n} agents with {edges} edges"
-        raise network_error("most agents must have neighbours", got=got, remedy="number the agents without gaps")
+        raise NetworkError("most agents must have neighbours", got=got, remedy="number the agents without gaps")
     return int(n)
 
 
@@ -111,11 +106,11 @@ def validate_labels(labels: Iterable[Label] | None, n: int) -> Sequence[Label]:
     names = _as_python(labels)
     if len(names) != n:
         got = f"{len(names)} labels for {n} agents"
-        raise network_error("there must be one label per agent", got=got, remedy="give a label for every agent")
+        raise NetworkError("there must be one label per agent", got=got, remedy="give a label for every agent")
     repeated = [label for label, count in _counts(names).items() if count > 1]
     if repeated:
         got = f"repeated {first_few(map(repr, repeated), len(repeated))}"
-        raise network_error("labels must differ", got=got, remedy="give every agent a label of its own")
+        raise NetworkError("labels must differ", got=got, remedy="give every agent a label of its own")
     # Explicit default labels are stored as none.
     if all(type(label) is int and label == i for i, label in enumerate(names)):
         return range(n)
@@ -126,7 +121,7 @@ def _as_python(labels: Iterable[Label]) -> tuple[Label, ...]:
     try:
         names = tuple(labels)
     except TypeError:
-        raise network_error("labels must be a sequence", got=repr(labels), remedy="give a list of them") from None
+        raise NetworkError("labels must be a sequence", got=repr(labels), remedy="give a list of them") from None
     # NumPy scalars print differently and cannot be written as JSON.
     return tuple(composed(name.item() if isinstance(name, np.generic) else name) for name in names)
 
@@ -136,7 +131,7 @@ def _counts(names: tuple[Label, ...]) -> Mapping[Label, int]:
         return Counter(names)
     except TypeError as error:
         remedy = "use numbers, text or tuples of them"
-        raise network_error("labels must be hashable", got=error, remedy=remedy) from None
+        raise NetworkError("labels must be hashable", got=error, remedy=remedy) from None
 
 
 def check_attribute(name: str, known: Sequence[str]) -> None:
@@ -144,7 +139,7 @@ def check_attribute(name: str, known: Sequence[str]) -> None:
     if name not in known:
         got = ", ".join(map(repr, known)) or "none"
         remedy = f"name one of these{did_you_mean(name, known)}, or leave weight out"
-        raise network_error(f"an edge must have the attribute {name!r}", got=got, remedy=remedy)
+        raise NetworkError(f"an edge must have the attribute {name!r}", got=got, remedy=remedy)
 
 
 def position_in_range(label: Label, n: int) -> int | None:
@@ -163,7 +158,7 @@ def unknown_labels(missing: Sequence[Label], known: Sequence[Label]) -> NetworkE
     else:
         remedy = f"the labels are {first_few(map(repr, known), len(known))}{did_you_mean(missing[0], known)}"
     got = f"unknown {first_few(map(repr, missing), len(missing))}"
-    return network_error("a label must name an agent of the network", got=got, remedy=remedy)
+    return NetworkError("a label must name an agent of the network", got=got, remedy=remedy)
 
 
 # Adjacency matrices
@@ -196,7 +191,7 @@ def _unframed(frame: Any) -> tuple[NDArray[Any], Sequence[Label]]:
         return frame.to_numpy(), named[0]
     different = sorted(map(repr, set(rows) ^ set(columns)))
     got = f"{first_few(different, len(different))} on one side only"
-    raise network_error("rows and columns must name the same agents", got=got, remedy="name both alike")
+    raise NetworkError("rows and columns must name the same agents", got=got, remedy="name both alike")
 
 
 def validate_square(adjacency: Any) -> Any:
@@ -205,10 +200,10 @@ def validate_square(adjacency: Any) -> Any:
     # Users often pass an edge list or a graph here, so the remedy names the right constructor.
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         remedy = "for pairs of agents use Network.from_edges, for a NetworkX graph Network.from_networkx"
-        raise network_error(SQUARE, got=f"shape {matrix.shape}", remedy=remedy)
+        raise NetworkError(SQUARE, got=f"shape {matrix.shape}", remedy=remedy)
     if matrix.dtype.kind not in "biuf":
         got = f"dtype {matrix.dtype}"
-        raise network_error("weights must be real numbers", got=got, remedy="convert the adjacency to float64")
+        raise NetworkError("weights must be real numbers", got=got, remedy="convert the adjacency to float64")
     # A dense matrix cannot have too many agents for its edges: it would not fit into memory.
     check_agents(matrix.shape[0], matrix.nnz // 2 if issparse(matrix) else matrix.size)
     # Single precision is kept, since it decides how much two weights of an edge may differ by rounding.
@@ -220,7 +215,7 @@ def _dense(adjacency: Any) -> NDArray[Any]:
     try:
         return np.asarray(adjacency)
     except ValueError:
-        raise network_error(SQUARE, got="rows of unequal length", remedy="give n rows of n weights") from None
+        raise NetworkError(SQUARE, got="rows of unequal length", remedy="give n rows of n weights") from None
 
 
 def canonical_adjacency(
@@ -271,7 +266,7 @@ def _check_weights(entries: Any, labels: Sequence[Label], *, signed: bool) -> No
     with np.errstate(over="ignore"):
         total = np.abs(weights).sum(dtype=np.float64)
     if not np.isfinite(total):
-        raise network_error("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
+        raise NetworkError("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
 
 
 def _bad_weights(entries: Any, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str) -> NetworkError:
@@ -279,7 +274,7 @@ def _bad_weights(entries: Any, bad: NDArray[np.bool_], labels: Sequence[Label], 
     rows, columns = (axis[bad].tolist() for axis in entries.coords)
     offenders = _undirected(zip(rows, columns, entries.data[bad].tolist(), strict=True))
     named = (f"{w!r} between {labels[i]!r} and {labels[j]!r}" for i, j, w in offenders)
-    return network_error(rule, got=first_few(named, len(offenders)), remedy=remedy)
+    return NetworkError(rule, got=first_few(named, len(offenders)), remedy=remedy)
 
 
 def _undirected(entries: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -297,7 +292,7 @@ def _check_self_loops(entries: Any, labels: Sequence[Label]) -> None:
     if loops.size:
         got = f"self-loops at {first_few((repr(labels[i]) for i in loops.tolist()), len(loops))}"
         remedy = "remove them; the weight of an agent's own opinion is its stubbornness"
-        raise network_error("an agent must not be its own neighbour", got=got, remedy=remedy)
+        raise NetworkError("an agent must not be its own neighbour", got=got, remedy=remedy)
 
 
 def _merged(entries: coo_array, labels: Sequence[Label], *, directed: bool) -> csr_array:
@@ -351,7 +346,7 @@ def _conflicting_weights(clashes: Iterable[tuple[int, int, float, float]], label
     named = (f"{labels[i]!r} and {labels[j]!r} with {a} and {b}" for i, j, a, b in offenders)
     rule = "an edge given more than once must keep one weight"
     remedy = "keep one of them, or add them up first"
-    return network_error(rule, got=first_few(named, len(offenders)), remedy=remedy)
+    return NetworkError(rule, got=first_few(named, len(offenders)), remedy=remedy)
 
 
 def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float, *, directed: bool) -> csr_array:
@@ -378,7 +373,7 @@ def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float, 
         for i, j in zip(rows, columns, strict=True)
     )
     remedy = "a directed network keeps them, row i being whom i listens to; (A + A.T) / 2 does not"
-    raise network_error("weights must be symmetric", got=first_few(named, len(rows)), remedy=remedy)
+    raise NetworkError("weights must be symmetric", got=first_few(named, len(rows)), remedy=remedy)
 
 
 def _with_small_indices(adjacency: csr_array) -> csr_array:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
+from peerpressure.errors import FileFormatError, InvalidInputError, first_few
 from peerpressure.model import Model
 from peerpressure.support.dates import (
     ROUNDING,
@@ -67,7 +67,7 @@ def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False)
 
     table = read_table(path)
     if not table.rows:
-        raise FileFormatError(message("a file of answers must not be empty", got="no rows", remedy=LAYOUT))
+        raise FileFormatError("a file of answers must not be empty", got="no rows", remedy=LAYOUT)
     table = table.headed()
     table.check_rows()
     known = None if model is None else texts_of(model.network.agents)
@@ -97,7 +97,7 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
     places = {role: k for role, k in places.items() if role != "topic" or heading[k] not in known}
     if "time" not in places:
         rule, got = "answers must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
+        raise InvalidInputError(rule, got=got, remedy=LAYOUT)
     names = {k: role for role, k in places.items()}
     rest = [k for k in range(table.width) if k not in names and not _is_index(heading[k], table.column(k), known)]
     # A column that is named after an agent decides for the wide layout.
@@ -105,9 +105,7 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
         twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
         if twice:
             remedy = "rename or remove one of them"
-            raise InvalidInputError(
-                message("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
-            )
+            raise InvalidInputError("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
         return names | {k: heading[k] for k in rest}
     roles = table.places(("agent", "public"), letters=True)
     # By its name, or as the one column whose entries are all agents.
@@ -148,7 +146,7 @@ def agents_in(frame: pandas.DataFrame) -> list[Any]:
     doubtful = [name for k, name in enumerate(frame.columns) if name in agents and _is_nobody(frame, k)]
     if doubtful:
         rule, got = "it must be clear whose answers a column has", f"a column {str(doubtful[0])!r}"
-        raise InvalidInputError(message(rule, got=got, remedy="remove it, or call it as the agent; " + LAYOUT))
+        raise InvalidInputError(rule, got=got, remedy="remove it, or call it as the agent; " + LAYOUT)
     return agents
 
 
@@ -165,7 +163,7 @@ def _is_nobody(frame: pandas.DataFrame, k: int) -> bool:
 def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
     if len(columns) != 1:
         got = ", ".join(repr(heading[k]) for k in columns) or f"none among {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(message(f"one column of answers must be called {role}", got=got, remedy=LAYOUT))
+        raise InvalidInputError(f"one column of answers must be called {role}", got=got, remedy=LAYOUT)
     return columns[0]
 
 
@@ -226,7 +224,7 @@ def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -
     import pandas
 
     if origin is not None and step is None:
-        raise InvalidInputError(message("an origin must come with the length of a step", got=repr(origin), remedy=STEP))
+        raise InvalidInputError("an origin must come with the length of a step", got=repr(origin), remedy=STEP)
     if "time" not in frame.columns or frame.empty:
         return frame, None  # reported with the other columns
     # Each distinct time is converted once. Sorted by first appearance, so an error names the first row.
@@ -260,7 +258,7 @@ def multiples(frame: pandas.DataFrame, step: float) -> pandas.DataFrame:
         rule = f"answers must be seen at multiples of the step {step:g}"
         got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
         remedy = "set the step of [time] to that of the answers, or for dates the length of a step"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        raise InvalidInputError(rule, got=got, remedy=remedy)
     return frame.assign(time=np.rint(steps))
 
 
@@ -285,7 +283,7 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
     if "time" not in columns or frame.empty:
         rule = "answers must come with a column 'time' and at least one row"
         got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
-        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
+        raise InvalidInputError(rule, got=got, remedy=LAYOUT)
     keys = [name for name in KEYS if name in columns]
     wide = not {"agent", "public"} <= columns
     rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
@@ -299,11 +297,11 @@ def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
     own = model.network.topics
     if own and "topic" not in frame.columns:
         got, remedy = f"columns {', '.join(map(repr, list(frame.columns)[:6]))}", "add a column 'topic'"
-        raise InvalidInputError(message(f"answers must name the topic, one of {list(own)}", got=got, remedy=remedy))
+        raise InvalidInputError(f"answers must name the topic, one of {list(own)}", got=got, remedy=remedy)
     if not own and len(topics := by_topic(frame)) > 1:
         remedy = "select one of them with frame[frame['topic'] == ...]; peerpressure recover estimates each"
         got = first_few(map(repr, topics), len(topics))
-        raise InvalidInputError(message("a run must be about one topic", got=got, remedy=remedy))
+        raise InvalidInputError("a run must be about one topic", got=got, remedy=remedy)
     rows = _tidy(frame)
     whole = {name: _numbers(rows, name, lambda v: (v >= 0) & (v == np.floor(v))) for name in ("replicate", "time")}
     public = _numbers(rows, "public", lambda v: ~np.isinf(v), missing=True)
@@ -379,7 +377,7 @@ def _check_rows(
         value = "" if column is None else f"{found[column].tolist()[0]!r}{whose} in "
         places = [str(place) for place in dict.fromkeys(found.index)]
         got = f"{value}row {', '.join(places[:5])}" + (f" and {len(places) - 5} more" if len(places) > 5 else "")
-    raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    raise InvalidInputError(rule, got=got, remedy=remedy)
 
 
 # Words of which a heading is a wave if a number follows; those of the first set count waves.
@@ -438,13 +436,13 @@ def waves_in(
     if len(families) > 1:
         got = " and ".join(repr(names[family[0][0]]) for family in families[:2])
         rule = "one set of columns must be the waves"
-        raise InvalidInputError(message(rule, got=f"several, such as {got}", remedy="keep the columns of one question"))
+        raise InvalidInputError(rule, got=f"several, such as {got}", remedy="keep the columns of one question")
     columns = [names[k] for k, _ in families[0]]
     # An id may number the rows.
     is_named = bool(places_in([names[agent]], ("agent",))) and names[agent].casefold() not in ("id", "ids")
     if known is not None and set(columns) <= set(known) and not is_named:
         rule, got = "it must be clear whether columns are agents or waves", first_few(map(repr, columns), len(columns))
-        raise InvalidInputError(message(rule, got=got, remedy=f"{CLEARER}, or add a column 'time'"))
+        raise InvalidInputError(rule, got=got, remedy=f"{CLEARER}, or add a column 'time'")
     ordered = sorted(families[0], key=lambda member: member[1])
     steps = _steps([value for _, value in ordered], [names[k] for k, _ in ordered])
     return Waves({"agent": agent, **keys}, {names[k]: k for k, _ in ordered}, steps)
@@ -499,12 +497,12 @@ def _steps(values: Sequence[float], names: Sequence[str]) -> list[int]:
     gaps = np.diff(values)
     if not gaps.all():
         twice = names[int(np.argmin(gaps)) + 1]
-        raise InvalidInputError(message("waves must differ", got=f"{twice!r} again", remedy=CLEARER))
+        raise InvalidInputError("waves must differ", got=f"{twice!r} again", remedy=CLEARER)
     found = _HEADING.fullmatch(names[0])
     if found is not None and found["word"].casefold() in COUNTS:
         return [int(value - values[0]) + 1 for value in values]
     # Years and dates are those of waves, which are far apart; of small numbers nothing says what lies between them.
     if values[-1] < YEAR and np.ptp(gaps):
         got = first_few(map(repr, names), len(names))
-        raise InvalidInputError(message("waves must be numbered without gaps", got=got, remedy=CLEARER))
+        raise InvalidInputError("waves must be numbered without gaps", got=got, remedy=CLEARER)
     return list(range(1, len(values) + 1))

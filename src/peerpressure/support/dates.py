@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError
 
 # Weeks are the longest unit of a constant length: months and years differ.
 WAVE = "wave"  # the length of a step where times are only numbered
@@ -92,7 +92,7 @@ def seconds_in(duration: object) -> float:
     if length <= 0:
         rule = "the length of a step must be a number and a unit: seconds, minutes, hours, days or weeks"
         remedy = "for instance '1 day'; months and years have no constant length, and 'wave' numbers the times"
-        raise InvalidInputError(message(rule, got=repr(duration), remedy=remedy))
+        raise InvalidInputError(rule, got=repr(duration), remedy=remedy)
     return length
 
 
@@ -117,7 +117,7 @@ def check_no_dates(times: NDArray[Any]) -> None:
     if units[0] and units[0] != units[-1]:
         got = f"{numbers[0]:.0f} and {numbers[-1]:.0f}"
         remedy = "write all of them in seconds, or all in milliseconds"
-        raise InvalidInputError(message("Unix times must have one unit", got=got, remedy=remedy))
+        raise InvalidInputError("Unix times must have one unit", got=got, remedy=remedy)
 
 
 def check_no_clocks(times: Iterable[object]) -> None:
@@ -144,7 +144,7 @@ def _without_signs(got: str) -> InvalidInputError:
     remedy = "write them as 2024-01-31 or 2024-01-31T12:00, or number them 1, 2, 3 and so on"
     if got.startswith(("19", "20")) and len(got) in (6, 7, 8):
         remedy = f"write them as {got[:4]}-{got[4:6]}-{got[6:]}" if len(got) == 8 else "number them 1, 2, 3 and so on"
-    return InvalidInputError(message("times must not be dates without signs", got=got, remedy=remedy))
+    return InvalidInputError("times must not be dates without signs", got=got, remedy=remedy)
 
 
 # Parts of a date or time of two digits each, with the least and the largest value of each.
@@ -219,7 +219,7 @@ def calendar_steps(times: Sequence[object], step: str, origin: object = None) ->
 def _numbered(times: Sequence[object], origin: object) -> tuple[NDArray[np.float64], str]:
     if origin is not None:
         rule, remedy = "times that are numbered must have no origin", "leave it out"
-        raise InvalidInputError(message(rule, got=repr(origin), remedy=remedy))
+        raise InvalidInputError(rule, got=repr(origin), remedy=remedy)
     numbers = [time for time in times if isinstance(time, int | float | np.number) and np.isfinite(time)]
     values = np.array(numbers, dtype=np.float64) if len(numbers) == len(times) else as_seconds(times)
     distinct, steps = np.unique(values, return_inverse=True)
@@ -252,7 +252,7 @@ def origin_seconds(origin: object) -> float:
         return float(_seconds([origin])[0])
     except DateError:
         remedy = "for instance '2024-01-31' or '2024-01-31T12:00'"
-        raise InvalidInputError(message("the origin must be a date", got=repr(origin), remedy=remedy)) from None
+        raise InvalidInputError("the origin must be a date", got=repr(origin), remedy=remedy) from None
 
 
 def _date(seconds: float) -> str:

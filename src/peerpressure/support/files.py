@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Literal, final
 from zipfile import BadZipFile
 
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, TooLargeError, message
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, TooLargeError
 from peerpressure.support.resources import free_memory, too_large
 
 # What the readers of compressed and plain files raise for truncated or corrupted content.
@@ -37,7 +37,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     # A name without a separator, such as that of a backup, may begin with the sign.
     if text.startswith("~") and full == Path(text) and len(full.parts) > 1:
         rule, remedy = "a path with ~ must be in the home folder of a user", f"write ./{text} for a folder of that name"
-        raise InvalidInputError(message(rule, got=text, remedy=remedy))
+        raise InvalidInputError(rule, got=text, remedy=remedy)
     return full
 
 
@@ -81,7 +81,7 @@ class _Guard:
             return
         rule, remedy = "a result must not take the place of what it is made from", "write it somewhere else"
         got = f"{self.outputs.get(output, output)}, {what} {self.inputs[source]}"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        raise InvalidInputError(rule, got=got, remedy=remedy)
 
 
 _GUARD: ContextVar[_Guard | None] = ContextVar("_GUARD", default=None)
@@ -138,7 +138,7 @@ def require_new_folder(folder: Path, what: str) -> None:
     """Raise an error for a folder with files, which might be other than those of what is written there."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         rule = f"{what} is written to a folder of its own"
-        raise InvalidInputError(message(rule, got=f"{folder}, which is not empty", remedy="name a new folder"))
+        raise InvalidInputError(rule, got=f"{folder}, which is not empty", remedy="name a new folder")
 
 
 def same_file(one: Path, other: Path) -> bool:
@@ -166,7 +166,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         remedy = "write to a folder that exists and may be written to"
         raise FileFormatError(
-            message("a file must have a place to go", got=f"{target} ({error.strerror})", remedy=remedy)
+            "a file must have a place to go", got=f"{target} ({error.strerror})", remedy=remedy
         ) from error
     try:
         with os.fdopen(handle, "w+b") as file:
@@ -186,7 +186,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             rule, remedy = f"{target} must be writable", "check that its disk has room"
             if target.is_dir():
                 remedy = "move the folder of this name away"
-            raise FileFormatError(message(rule, got=error.strerror or error, remedy=remedy)) from error
+            raise FileFormatError(rule, got=error.strerror or error, remedy=remedy) from error
         raise
 
 
@@ -204,7 +204,7 @@ def require_pyarrow(file: str | Path) -> None:
     except ImportError as error:
         remedy = "pip install pyarrow, or use .csv"
         raise FileFormatError(
-            message("Parquet files need pyarrow, which is not installed", got=Path(file).name, remedy=remedy)
+            "Parquet files need pyarrow, which is not installed", got=Path(file).name, remedy=remedy
         ) from error
 
 
@@ -223,7 +223,7 @@ def table_format(path: str | os.PathLike[str]) -> Literal["csv", "parquet"]:
             return "parquet"
         case _:
             rule = "a table is written as .csv or .parquet"
-            raise _format_error(rule, file.name, "end the name in one of them")
+            raise FileFormatError(rule, got=file.name, remedy="end the name in one of them")
 
 
 @contextlib.contextmanager
@@ -240,12 +240,12 @@ def naming(
         # Same class, because callers catch the specific error.
         raise type(error)(f"{file}: {error}") from None
     except FileNotFoundError:
-        raise _format_error(f"{what} must exist", file, "check the path") from None
+        raise FileFormatError(f"{what} must exist", got=file, remedy="check the path") from None
     except PeerPressureError as error:
         raise FileFormatError(f"{file}: {error}") from None
     except damage as error:
         rule, remedy = f"{file} must be readable as {Path(file).suffix}", "check that the suffix tells its format"
-        raise _format_error(rule, f"{type(error).__name__}: {error}", remedy) from error
+        raise FileFormatError(rule, got=f"{type(error).__name__}: {error}", remedy=remedy) from error
 
 
 def read_bytes(file: Path) -> bytes:
@@ -279,7 +279,7 @@ def decode_text(data: bytes) -> tuple[str, str | None]:
         # The line is what a user can look up; an offset in bytes is not.
         line = data.count(b"\n", 0, error.start) + 1
         rule, got = "a table must be UTF-8 text", f"byte 0x{data[error.start]:02x} on line {line}"
-        refused = _format_error(rule, got, "save it as UTF-8 (in Excel: CSV UTF-8)")
+        refused = FileFormatError(rule, got=got, remedy="save it as UTF-8 (in Excel: CSV UTF-8)")
         if wide or not data.decode("utf-8", errors="ignore").isascii():
             raise refused from None
         try:
@@ -291,9 +291,5 @@ def decode_text(data: bytes) -> tuple[str, str | None]:
             raise refused from None
     # UTF-16 without a mark decodes as UTF-8 with a zero after each letter.
     if "\0" in text:
-        raise _format_error("a table must be UTF-8 text", "zero bytes", "save it as UTF-8")
+        raise FileFormatError("a table must be UTF-8 text", got="zero bytes", remedy="save it as UTF-8")
     return text, encoding
-
-
-def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(message(rule, got=got, remedy=remedy))

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import FormulaError, message
+from peerpressure.errors import FormulaError
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "MAX_LENGTH", "MAX_NESTING", "MAX_NODES", "Expression", "parse"]
 
@@ -226,11 +226,11 @@ def parse(text: str) -> Expression:
     peerpressure.errors.FormulaError: ... the unknown name 'sqr' at column 5 of ...; did you mean sqrt?
     """
     if not isinstance(text, str):
-        raise FormulaError(message("a formula must be text", got=type(text).__name__, remedy="write it as 't*log(t)'"))
+        raise FormulaError("a formula must be text", got=type(text).__name__, remedy="write it as 't*log(t)'")
     # Before parsing, whose time and memory grow with the length.
     if len(text) > MAX_LENGTH:
         rule = f"a formula must have at most {MAX_LENGTH} characters"
-        raise FormulaError(message(rule, got=len(text), remedy="give the values as a table instead"))
+        raise FormulaError(rule, got=len(text), remedy="give the values as a table instead")
     return Expression(_Reader(text).read())
 
 
@@ -329,7 +329,7 @@ class _Reader:
         for sign in (*_TYPESET, *_RAISED):
             shown = shown.replace(ascii(sign)[1:-1], sign)
         got = f"{problem} at column {column + 1} of {shown}"
-        raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
+        raise FormulaError("a formula must be arithmetic in t", got=got, remedy=remedy) from None
 
     def column(self, offset: int) -> int:
         """Return the column in the user's text of an offset in the parsed text."""

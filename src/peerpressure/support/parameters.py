@@ -263,7 +263,7 @@ def texts_of(labels: Iterable[Any]) -> dict[str, int]:
     if len(positions) < len(names):
         twice = next(name for k, name in enumerate(names) if positions[name] != k)
         remedy = "give one of them another label"
-        raise InvalidInputError(message("labels must differ as text to be found in a table", got=twice, remedy=remedy))
+        raise InvalidInputError("labels must differ as text to be found in a table", got=twice, remedy=remedy)
     return positions
 
 
@@ -303,14 +303,14 @@ def values_in_order(values: Any, labels: Sequence[Any]) -> list[Any]:
     for row, place in enumerate(find_labels(names, labels)):
         if place is not None and rows.setdefault(place, row) != row:
             got = f"{labels[place]!r} twice"
-            raise InvalidInputError(message("each agent must have one value", got=got, remedy="keep one of them"))
+            raise InvalidInputError("each agent must have one value", got=got, remedy="keep one of them")
     missing = [label for k, label in enumerate(labels) if k not in rows]
     others = len(names) - len(rows)
     if missing or (others and isinstance(labels, range)):
         got = f"none for {_listed(missing)}" if missing else f"{others} for others"
         hint = did_you_mean(missing[0], names) if missing else ""
         remedy = f"name values by the labels of the agents{hint}, or pass a plain list in the order of network.labels"
-        raise InvalidInputError(message("each agent must have a value by its label", got=got, remedy=remedy))
+        raise InvalidInputError("each agent must have a value by its label", got=got, remedy=remedy)
     return [numbers[rows[k]] for k in range(len(labels))]
 
 
@@ -334,5 +334,5 @@ def checked_level(level: object) -> float:
     """
     if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
         rule = "a level must lie strictly between 0 and 1"
-        raise InvalidInputError(message(rule, got=repr(level), remedy="for instance 0.95"))
+        raise InvalidInputError(rule, got=repr(level), remedy="for instance 0.95")
     return float(level)

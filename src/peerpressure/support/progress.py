@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TypeAlias
 
-from peerpressure.errors import CancelledError, InvalidInputError, message
+from peerpressure.errors import CancelledError, InvalidInputError
 
 ShouldStop: TypeAlias = Callable[[], bool]
 COMPILING = "compiling once, a few seconds"
@@ -40,7 +40,7 @@ def cancellable(should_stop: ShouldStop | None, *, at_once: bool = True) -> Iter
     given: object = should_stop
     if given is not None and not callable(given):
         remedy = "pass a function without arguments that returns True to cancel"
-        raise InvalidInputError(message("should_stop must be a function", got=repr(given), remedy=remedy))
+        raise InvalidInputError("should_stop must be a function", got=repr(given), remedy=remedy)
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
         # A job that was cancelled in the queue does no work at all.

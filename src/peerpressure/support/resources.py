@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from peerpressure.errors import TooLargeError, contrast, message
+from peerpressure.errors import TooLargeError, contrast
 
 ROOT = Path("/")  # where the files of the Linux kernel are found
 UNLIMITED = 2**60  # bytes; version 1 of control groups says "no limit" by a number beyond
@@ -114,7 +114,7 @@ def too_large(memory: Memory, needed: float | str, *, what: str, remedy: str) ->
         (amount(memory.free), needed) if isinstance(needed, str) else contrast(memory.free, needed, show=amount)
     )
     rule = f"{what} must fit {memory.place}, of which {have} is free{memory.limit}"
-    return TooLargeError(message(rule, got=want, remedy=remedy))
+    return TooLargeError(rule, got=want, remedy=remedy)
 
 
 def amount(size: float, digits: int = 3) -> str:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.errors import FileFormatError, InvalidInputError
 from peerpressure.support.dates import DateError, as_seconds, check_no_clocks, is_date
 from peerpressure.support.files import decode_text, expanded, read_bytes, require_pyarrow
 from peerpressure.support.parameters import composed, merged_forms
@@ -194,8 +194,8 @@ class TextTable:
         first = next(points, None)
         if with_comma and first is not None:
             got = " and ".join(f"{row.fields[k]!r} on line {row.line}" for row in (with_comma[0], first))
-            raise _format_error(
-                "the numbers of a column must use one decimal sign", got, "write all of them with points"
+            raise FileFormatError(
+                "the numbers of a column must use one decimal sign", got=got, remedy="write all of them with points"
             )
         # Programs use semicolons as separators where commas are decimal signs, and points may separate thousands.
         unusual = first if self.separator == ";" else with_comma[0] if with_comma else None
@@ -203,7 +203,9 @@ class TextTable:
         if unusual is not None and all(_THOUSANDS.fullmatch(row.fields[k]) for row in chain([unusual], others)):
             remedy = "write numbers without separators of thousands, or with more or fewer decimals"
             got = f"{unusual.fields[k]!r} on line {unusual.line}"
-            raise _format_error("a decimal sign must be distinguishable from a separator of thousands", got, remedy)
+            raise FileFormatError(
+                "a decimal sign must be distinguishable from a separator of thousands", got=got, remedy=remedy
+            )
         return bool(with_comma)
 
     def places(self, roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
@@ -218,7 +220,7 @@ class TextTable:
         close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
         if len(close) != 1:
             got = ", ".join(map(repr, names)) or "an empty file"
-            raise InvalidInputError(message(f"there must be one column {name!r}", got=got, remedy="name one of these"))
+            raise InvalidInputError(f"there must be one column {name!r}", got=got, remedy="name one of these")
         return close[0]
 
     def check_rows(self, alone: str | None = None) -> None:
@@ -247,7 +249,7 @@ class TextTable:
 
     def malformed(self, row: Row, got: object, remedy: str) -> FileFormatError:
         """Return the error for a malformed record."""
-        return _format_error(f"{self.unit} {row.line} must be {self.what}", got, remedy)
+        return FileFormatError(f"{self.unit} {row.line} must be {self.what}", got=got, remedy=remedy)
 
     def description(self, places: Mapping[str, int], rest: str | None = None) -> str:
         """Describe how the table was read: separator, decimal sign, the roles of the columns, and what the rest is."""
@@ -341,7 +343,7 @@ def comment_above(number: int, line: str) -> FileFormatError:
     """Return the error for a line above the first record that begins like a comment, and has the fields of a record."""
     rule, sign = f"it must be clear whether line {number} is a comment", line.lstrip()[0]
     remedy = f"put a space after the {sign} if it is one, and else name the columns above it"
-    return _format_error(rule, repr(line.strip()[:60]), remedy)
+    return FileFormatError(rule, got=repr(line.strip()[:60]), remedy=remedy)
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -356,7 +358,7 @@ def is_comment(line: str) -> bool:
 def comment_below(number: int, line: str, remedy: str = "quote its first field") -> FileFormatError:
     """Return the error for a line below the first record that begins like a comment, and may be a record as well."""
     rule = f"line {number} must not begin with {line.lstrip()[0]!r}: comments stand above the first row"
-    return _format_error(rule, repr(line.strip()[:60]), f"remove it if it is a comment; if not, {remedy}")
+    return FileFormatError(rule, got=repr(line.strip()[:60]), remedy=f"remove it if it is a comment; if not, {remedy}")
 
 
 def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
@@ -374,8 +376,8 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
         # Several candidates are an error unless exactly one has the role's own name: a guess could be wrong unnoticed.
         if len(columns) > 1 and len(own) != 1:
             got = ", ".join(repr(names[k]) for k in columns)
-            raise _format_error(
-                f"one column must hold the {role}", got, f"name one of them {role}, and rename the others"
+            raise FileFormatError(
+                f"one column must hold the {role}", got=got, remedy=f"name one of them {role}, and rename the others"
             )
         if columns:
             positions[role] = (own or columns)[0]
@@ -400,10 +402,6 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
-    return FileFormatError(message(rule, got=got, remedy=remedy))
-
-
 def _parquet_table(file: Path, what: str) -> TextTable:
     """Return a Parquet file as the texts that its values have in a file of text, with rows counted from 1."""
     require_pyarrow(file)
@@ -417,7 +415,7 @@ def _parquet_table(file: Path, what: str) -> TextTable:
             require_memory(need, what="a table", remedy="split the file, or use a larger machine")
             data = source.read()
     except pyarrow.ArrowException as error:
-        raise _format_error("a Parquet file must be readable", error, "write it again") from None
+        raise FileFormatError("a Parquet file must be readable", got=error, remedy="write it again") from None
     columns = [[cell_text(value) for value in column.to_pylist()] for column in data.columns]
     rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*columns, strict=True), start=1)]
     rows, forms = _composed(rows)
@@ -451,7 +449,9 @@ def _separator(text: str, number: int) -> str:
     if "\t" in candidates:
         if all(_BEFORE_TAB.search(line) is None for line in lines):
             got = f"a tab behind each ',' or ';' on line {number}"
-            raise _format_error("the separator of fields must be clear", got, "separate fields by one of them")
+            raise FileFormatError(
+                "the separator of fields must be clear", got=got, remedy="separate fields by one of them"
+            )
         return "\t"  # names do not contain tabs
     if "," in candidates:
         # Commas inside numbers are decimal signs, and another separator divides the fields.
@@ -459,10 +459,12 @@ def _separator(text: str, number: int) -> str:
             if all(_has_decimal_commas_only(line, separator) for line in lines):
                 if separator == " " and not any(_DECIMAL_COMMA.search(line) for line in lines):
                     got = f"a space before ',' on line {number}"
-                    raise _format_error("the separator of fields must be clear", got, remedy)
+                    raise FileFormatError("the separator of fields must be clear", got=got, remedy=remedy)
                 return separator
     if len(candidates) > 1:
-        raise _format_error("the separator of fields must be clear", f"both ',' and ';' on line {number}", remedy)
+        raise FileFormatError(
+            "the separator of fields must be clear", got=f"both ',' and ';' on line {number}", remedy=remedy
+        )
     return candidates[0]
 
 
@@ -499,7 +501,7 @@ def _quoted_rows(lines: list[str], start: int, separator: str, what: str) -> Ite
             yield Row(first, fields if separator != " " else [field for field in fields if field])
             first = start + reader.line_num + 1
     except csv.Error as error:
-        raise _format_error(f"line {first} must be {what}", error, "close every quote") from None
+        raise FileFormatError(f"line {first} must be {what}", got=error, remedy="close every quote") from None
 
 
 def _without_empty_columns(rows: list[Row]) -> list[Row]:
