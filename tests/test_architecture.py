@@ -240,6 +240,8 @@ def test_the_public_names_are_few_and_all_there() -> None:
     assert len(names) <= 46, "what is needed less often belongs in a namespace"
     with pytest.raises(AttributeError, match=r"no attribute 'simulat' .did you mean 'simulate'"):
         peerpressure.simulat  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'budget'; there is peerpressure\.privacy\.budget$"):
+        peerpressure.budget  # type: ignore[attr-defined]  # noqa: B018
 
 
 # Of a plain module ``dir`` shows what it imports, too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
@@ -24,6 +25,7 @@ from peerpressure.reproduction._single import EXPERIMENTS, settable
 from peerpressure.scenario import Experiment, results, scenario_from, states
 from tests.explorer.asking import served
 from tests.in_process import drawn_once, worker_here
+from tests.sources import FILES, nodes
 
 __all__ = ["drawn_once", "worker_here"]
 
@@ -308,6 +310,14 @@ def test_paths_and_names_exist() -> None:
     names = re.findall(r"`(?:pp\.)?(theory|recovery|fitting|privacy|networks)\.(\w+)", text)
     names += re.findall(r"`pp\.(\w+)\.(\w+)", text)
     assert [(home, name) for home, name in names if not hasattr(getattr(pp, home), name)] == []
+
+
+def test_prose_has_no_names_of_classes() -> None:
+    classes = {node.name for file in FILES for node in nodes(file) if isinstance(node, ast.ClassDef)}
+    code = re.compile(r"^( *)```.*?^\1```$|`[^`]*`|\]\([^)]*\)", flags=re.DOTALL | re.MULTILINE)
+    # One word with a capital may begin a sentence.
+    words = {page.name: re.findall(r"\b(?:[A-Z][a-z]+){2,}\b", code.sub("", page.read_text("utf-8"))) for page in PAGES}
+    assert {name: found for name, given in words.items() if (found := classes.intersection(given))} == {}
 
 
 def test_generated_pages_are_current() -> None:

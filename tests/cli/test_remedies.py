@@ -39,6 +39,18 @@ def test_recover_needs_no_run_unless_the_model_does(network: str, status: int, t
     assert "[run]" not in answer.err if status == 0 else "add a section [run]" in answer.err
 
 
+def test_words_of_the_library_stay_whole_on_the_command_line(tmp_path: Path, capfd: Captured) -> None:
+    rows = [f"{t},{i},{0.1 * i + 0.001 * ((7 * t + 3 * i) % 11) / 11:.5f}" for t in range(1, 9) for i in range(6)]
+    outputs = _file(tmp_path, "\n".join(["time,agent,public", *rows]), "o.csv")
+    file = _file(tmp_path, CYCLE + NOISE.replace("0.5", "1e-5"))
+    assert "declare a rounding of 1e-05 with the method kalman" in " ".join(
+        run(capfd, "recover", outputs, "--scenario", file).out.split()
+    )
+    # Advice for Python has no options in it.
+    _file(tmp_path, "", "friends.xlsx")
+    assert "index=False" in run(capfd, "convert", tmp_path / "friends.xlsx", tmp_path / "a.csv").err
+
+
 def test_recover_takes_several_methods(tmp_path: Path, capfd: Captured) -> None:
     rows = [f"{t},{i},{0.1 * i + 0.01 * t}" for t in range(1, 5) for i in range(6)]
     outputs = _file(tmp_path, "\n".join(["time,agent,public", *rows]), "o.csv")

@@ -12,6 +12,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
+from peerpressure.fitting._courses import RATE, Course
 from peerpressure.fitting._own_rivals import OWN_LAWS
 from peerpressure.fitting._record import panel
 from peerpressure.fitting._rivals import AverageFit, fit_average
@@ -259,6 +260,24 @@ def test_models_at_the_end_of_a_range_have_no_weight() -> None:
     assert any(note.startswith("none+adaptation has no weight: its adaptation") for note in found.notes)
     # Where nothing else is compared, there is nothing else to say.
     assert pp.compare(walk(12, 30, 1), graph(12), ["none+adaptation"]).weights == {"none+adaptation": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("course", "point", "lost"),
+    [
+        (Course("power", 3.0, 5.0), [0.0, -3.0], "exponent"),
+        (Course("power", 3.0, 5.0), [0.0, 3.0], "exponent"),
+        (Course("power", 3.0, 5.0), [0.0, -2.9], ""),
+        (Course("constant", 3.0, 5.0), [np.log(1e4)], "pressure"),
+        (Course("linear", 3.0, 5.0), [np.log(1e4)], "slope"),
+        # As good as no pressure, and as no adaptation, which are models of their own.
+        (Course("constant", 3.0, 5.0), [np.log(1e-5)], ""),
+        (Course("constant", 3.0, 5.0, adapts=True), [0.0, np.log(9)], "adaptation"),
+        (Course("constant", 3.0, 5.0, adapts=True), [0.0, RATE.low], ""),
+    ],
+)
+def test_the_ends_of_a_range_at_which_nothing_is_known(course: Course, point: list[float], lost: str) -> None:
+    assert course.unidentified(np.array(point)) == lost
 
 
 @pytest.mark.parametrize(
