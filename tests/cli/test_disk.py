@@ -22,6 +22,7 @@ from peerpressure.scenario import Experiment, load_scenario
 from peerpressure.support import files
 from tests import waiting
 from tests.cli.calling import files_in, run
+from tests.fitting.records import groups
 
 Captured = pytest.CaptureFixture[str]
 SCENARIO = """[network]
@@ -198,12 +199,6 @@ def full_device() -> int:
 EDGES = "source,target\na,b\nb,c\nc,d\nd,a\n"
 ROWS = [",".join(f"{(3 * t * t + 5 * i * t + i) % 11 / 11:.3f}" for i in range(4)) for t in range(1, 13)]
 ANSWERS = "time,a,b,c,d\n" + "".join(f"{t},{row}\n" for t, row in enumerate(ROWS, 1))
-ROUNDS = "person,group,question,before,after\n" + "".join(
-    f"{name}{group},{group},{question},{2 * k + question},{k + 3 + question}\n"
-    for group in range(4)
-    for question in range(2)
-    for k, name in enumerate("abc")
-)
 SECRET = """[network]
 file = "edges.csv"
 [agents]
@@ -255,7 +250,12 @@ def test_files_do_not_depend_on_who_reads_the_output(
     command: str, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = {"study.toml": SCENARIO.replace("[10000000000, 2, 3]", '["a", "b", "c"]'), "edges.csv": EDGES}
-    texts |= {"answers.csv": ANSWERS, "secret.toml": SECRET, "sweep.toml": SWEEP, "rounds.csv": ROUNDS}
+    texts |= {
+        "answers.csv": ANSWERS,
+        "secret.toml": SECRET,
+        "sweep.toml": SWEEP,
+        "rounds.csv": groups(0.4, count=2).to_csv(index=False),
+    }
     texts |= {"outputs.csv": "time,a,b,c\n1,0.1,0.2,0.4\n2,0.2,0.2,0.3\n3,0.2,0.3,0.3\n4,0.1,0.3,0.2\n"}
     written = []
     outputs: list[tuple[Callable[[], int], int, str]] = [(closed_pipe, 0, ""), (full_device, 1, "No space left")]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import refits
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
@@ -166,3 +167,10 @@ def test_rounded_answers_have_criteria_and_a_model() -> None:
     assert np.isfinite(found.bic).all()
     assert found.model.x0.shape == (6,)
     assert "BIC" in found.summary()
+
+
+@pytest.mark.parametrize("fault", ["missing tie", "unequal stubbornness"])
+def test_what_a_model_lacks_is_noticed_after_its_fit(fault: str) -> None:
+    for seed in range(4):
+        together, named, *_ = refits.tested(fault, "std", 200, seed)
+        assert named or together < 0.05, seed
