@@ -191,6 +191,9 @@ def test_pictures_are_pictures(what: str, asker: Asker) -> None:
     pixels = matplotlib.image.imread(io.BytesIO(asker.post("export/figure", format="png", **asked).content))
     assert min(pixels.shape[:2]) > 600
     assert pixels.std() > 0.02
+    if what != exports.SUBJECTS[0]:
+        return
+    # Other formats are those of one function for all.
     svg = asker.post("export/figure", format="svg", **asked)
     assert svg.headers["content-type"] == "image/svg+xml"
     assert svg.headers["content-disposition"] == f'attachment; filename="peerpressure-{what}.svg"'

@@ -48,7 +48,6 @@ KEPT: dict[str, tuple[st.SearchStrategy[Network], bool]] = {
 
 
 @pytest.mark.parametrize("suffix", KEPT)
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_networks_round_trip(suffix: str, data: st.DataObject) -> None:
     strategy, in_order = KEPT[suffix]

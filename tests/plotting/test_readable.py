@@ -49,8 +49,7 @@ def assert_apart(figure: Figure) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lines", "boxes", "heat"])
-@pytest.mark.parametrize("count", [3, 10, 30])
-@pytest.mark.parametrize("words", [True, False], ids=["words", "numbers"])
+@pytest.mark.parametrize(("count", "words"), [(3, True), (10, True), (30, False)])
 def test_the_names_of_ticks_never_overlap(kind: str, count: int, words: bool) -> None:
     rates = [(1 + k) / 1000 for k in range(count)]
     along = [f'{{"kind": "stretched_exponential", "rate": {rate}}}' if words else rate for rate in rates]

@@ -58,12 +58,12 @@ FROZEN = Model(k2(), [1.0, 2.0], noise=Gaussian(1.0, temporal="frozen"), start=[
 def pair_of(**changes: object) -> Turn:
     """Return a turn to two agents who are not quite the paper's."""
     model = Model(k2(), [1.0, 2.0], **({"noise": Gaussian(1.0)} | changes))  # type: ignore[arg-type]
-    return lambda e: replace(e, pair=two_agents_recovery(replications=5, model=model))
+    return lambda e: replace(e, pair=two_agents_recovery(replications=2, model=model))
 
 
 @cache
 def observed(model: Model, name: str) -> pd.DataFrame:
-    return observers(model, name, TIMES, replications=5)
+    return observers(model, name, TIMES, replications=2)
 
 
 def watched(model: Model) -> pd.DataFrame:

@@ -39,7 +39,7 @@ report = false
 """
 # These name the folder and the time of the run.
 OWN_FILES = {"README.txt", "provenance.json"}
-# Results of three processes, and of two and of one, that have the same bits as those of ``simulate``.
+# Results of two processes and of one, and some of three, that have the same bits as those of ``simulate``.
 FEATURES = (
     "white noise",
     "hubs, Laplace noise, blocks of replicates",
