@@ -46,9 +46,6 @@ def test_words_of_the_library_stay_whole_on_the_command_line(tmp_path: Path, cap
     assert "declare a rounding of 1e-05 with the method kalman" in " ".join(
         run(capfd, "recover", outputs, "--scenario", file).out.split()
     )
-    # Advice for Python has no options in it.
-    _file(tmp_path, "", "friends.xlsx")
-    assert "index=False" in run(capfd, "convert", tmp_path / "friends.xlsx", tmp_path / "a.csv").err
 
 
 def test_recover_takes_several_methods(tmp_path: Path, capfd: Captured) -> None:

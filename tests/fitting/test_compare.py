@@ -12,8 +12,9 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.fitting._courses import RATE, Course
+from peerpressure.fitting._courses import Course
 from peerpressure.fitting._own_rivals import OWN_LAWS
+from peerpressure.fitting._parameters import RATE
 from peerpressure.fitting._record import panel
 from peerpressure.fitting._rivals import AverageFit, fit_average
 from peerpressure.networks import watts_strogatz
