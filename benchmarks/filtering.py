@@ -8,7 +8,7 @@ import numpy as np
 
 from peerpressure import SDE, simulate
 from peerpressure.privacy import exposure
-from peerpressure.recovery import METHODS, Observation, outputs_of
+from peerpressure.recovery import METHODS, Observation, answers_of
 
 from .clock import seconds
 from .sections import Cell, Section, Table, Target
@@ -28,7 +28,7 @@ exact steps are made on the way.
 def filtered(agents: int, steps: int) -> float:
     """Return the seconds of an estimate from every other agent."""
     model = workload(agents).model
-    data = outputs_of(simulate(model, steps, seed=1), model, Observation(agents=range(0, agents, 2)))
+    data = answers_of(simulate(model, steps, seed=1), model, Observation(agents=range(0, agents, 2)))
     return seconds(lambda _: METHODS["kalman"].estimate(model, data, None), 0)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from peerpressure import AR1, Gaussian, Linear, Model, Power, simulate
 from peerpressure.fitting import fit
 from peerpressure.networks import barabasi_albert
-from peerpressure.recovery import outputs_of
+from peerpressure.recovery import answers_of
 
 from .processes import spread
 from .sections import Cell, Section, Table, Target, share
@@ -109,7 +109,7 @@ def fitted(place: int, first: int, last: int) -> Outcome:
     """Return what the fits of some replicates of a case say."""
     case = CASES[place]
     model = model_of(case)
-    data = outputs_of(simulate(model, case.steps, range(first, last), seed=1), model)
+    data = answers_of(simulate(model, case.steps, range(first, last), seed=1), model)
     begin = time.process_time()
     found = fit(data, model, case.unknown)
     taken = time.process_time() - begin

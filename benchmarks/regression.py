@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from peerpressure import simulate
-from peerpressure.recovery import METHODS, Estimate, outputs_of
+from peerpressure.recovery import METHODS, Estimate, answers_of
 
 from .clock import seconds
 from .sections import Cell, Section, Table, Target
@@ -22,7 +22,7 @@ one agent over that of the regression.
 def times(agents: int, steps: int) -> tuple[float, float]:
     """Return the seconds of the regression, and of the variances after it."""
     model = workload(agents).model
-    data = outputs_of(simulate(model, steps, seed=1), model)
+    data = answers_of(simulate(model, steps, seed=1), model)
     found: list[Estimate] = []
     solving = seconds(lambda _: found.append(METHODS["ols"].estimate(model, data, None)), 0)
     return solving, seconds(lambda _: found[0].variance_of(range(AGENTS)), 0)

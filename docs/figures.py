@@ -34,7 +34,7 @@ def study() -> tuple[pp.Model, pp.Trajectory, np.ndarray]:
         noise=pp.Gaussian(0.3),
     )
     run = pp.simulate(model, steps=STEPS, seed=1)
-    outputs = pp.recovery.outputs_of(run, model)
+    outputs = pp.recovery.answers_of(run, model)
     return model, run, pp.recovery.kalman_filter(outputs, model, pp.Prior.uniform(0, 1)).hidden.mean
 
 

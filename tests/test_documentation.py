@@ -363,7 +363,7 @@ def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.Mo
     prepare(tmp_path)
     assert cli.invoke(["recover", "observed.csv", "--scenario", "study.toml", "--out", "recovered.csv"]) == 0
     model = pp.Model(pp.networks.cycle(5), hidden=range(5), noise=pp.Gaussian(1.0))
-    fitted = pp.fit(pp.recovery.outputs_of(pp.simulate(model, 20, seed=1), model), model, ("std",))
+    fitted = pp.fit(pp.recovery.answers_of(pp.simulate(model, 20, seed=1), model), model, ("std",))
     found = written() | {
         "recover": set(Path("recovered.csv").read_text(encoding="utf-8").splitlines()[0].split(",")),
         "fit": set(fitted.to_dataframe().columns),

@@ -31,7 +31,7 @@ VERBS: dict[str, Callable[[Any], object]] = {
     "influence": theory.influence,
     "start weight": lambda model: theory.start_weight(model, 5),
     "difference": lambda model: theory.opinion_difference(model, 0, 1),
-    "outputs": lambda model: recovery.outputs_of(pp.simulate(pp.Model(k2(), [0, 1]), 3), model),
+    "outputs": lambda model: recovery.answers_of(pp.simulate(pp.Model(k2(), [0, 1]), 3), model),
     "diagnose fit": lambda model: recovery.diagnose_fit(pp.simulate(pp.Model(k2(), [0, 1]), 3), model),
     "information": lambda model: recovery.information(model, 5),
     "budget": lambda model: privacy.budget(model, 5),

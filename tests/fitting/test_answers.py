@@ -17,7 +17,7 @@ from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._answers import interval
 from peerpressure.fitting._fit import _answer_problems
 from peerpressure.fitting._latent_path import LatentPath, first_opinions, log_density, smoothed
-from peerpressure.recovery import Observation, outputs_of, recover
+from peerpressure.recovery import Observation, answers_of, recover
 
 CONSTANT = ("std", "pressure")
 
@@ -74,7 +74,7 @@ def test_exact_outputs_have_no_remark() -> None:
 
 
 def problem_of(model: pp.Model, data: pp.Trajectory, look: Observation, unknown: tuple[str, ...]) -> AnswerLikelihood:
-    return _answer_problems(model, outputs_of(data, model, look), unknown, (1,))[0][1]
+    return _answer_problems(model, answers_of(data, model, look), unknown, (1,))[0][1]
 
 
 def dense(path: LatentPath) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -426,9 +426,9 @@ def test_simulated_opinions_are_moved_to_the_points_of_a_scale() -> None:
     model = panel()
     run = pp.simulate(model, 20, seed=1)
     look = Observation(scale=(1, 3))
-    values = outputs_of(run, model, look).values
+    values = answers_of(run, model, look).values
     assert set(np.unique(values)) == {1.0, 2.0, 3.0}
-    half = outputs_of(run, model, Observation(scale=(1, 3), rounding=0.5)).values
+    half = answers_of(run, model, Observation(scale=(1, 3), rounding=0.5)).values
     assert set(np.unique(half)) == {1.0, 1.5, 2.0, 2.5, 3.0}
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.fitting import fit
-from peerpressure.recovery import Observation, outputs_of, recover
+from peerpressure.recovery import Observation, answers_of, recover
 from tests.recovery.cases import FACTORS, KINDS, Array, extended
 
 LAWS: dict[str, pp.noise.Noise] = {
@@ -82,7 +82,7 @@ def test_who_is_always_alone_does_not_tell_how_stubborn_it_is() -> None:
     events = [(1, 0, 1), (1, 1, 2), (9, 2, 3)]
     network = pp.TemporalNetwork.from_events(events, n=4)
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(0.3), start=np.zeros(4))
-    fitted = fit(outputs_of(pp.simulate(model, 8, seed=2), model), model, ("stubbornness",))
+    fitted = fit(answers_of(pp.simulate(model, 8, seed=2), model), model, ("stubbornness",))
     assert np.isfinite(fitted.parameters["stubbornness"].std[0, :3]).all()
     alone = fitted.parameters["stubbornness"]
     assert np.isinf(alone.std[0, 3])

@@ -14,7 +14,7 @@ import peerpressure as pp
 from peerpressure.cli import data as command
 from peerpressure.fitting import fit
 from peerpressure.fitting._parameters import UNKNOWNS
-from peerpressure.recovery import Observation, limits, outputs_of
+from peerpressure.recovery import Observation, answers_of, limits
 from peerpressure.recovery.innovations import innovations
 from tests.builders import random_model
 
@@ -43,7 +43,7 @@ def truth(model: pp.Model, name: str) -> Any:
 def test_parameters_are_found_and_their_errors_are_calibrated(case: str) -> None:
     pressure, unknown = CASES[case]
     model = six(pressure)
-    fitted = fit(outputs_of(pp.simulate(model, 80, REPLICATES, seed=3), model), model, unknown)
+    fitted = fit(answers_of(pp.simulate(model, 80, REPLICATES, seed=3), model), model, unknown)
     for name, parameter in fitted.parameters.items():
         inside = (parameter.low <= truth(model, name)) & (truth(model, name) <= parameter.high)
         assert inside.mean() > 0.6
@@ -55,7 +55,7 @@ def test_parameters_are_found_and_their_errors_are_calibrated(case: str) -> None
 
 def test_with_nothing_unknown_it_is_the_average_of_innovations() -> None:
     model = six(pp.Linear())
-    data = outputs_of(pp.simulate(model, 30, 3, seed=1), model)
+    data = answers_of(pp.simulate(model, 30, 3, seed=1), model)
     one, other = fit(data, model).estimate, innovations(model, data)
     np.testing.assert_allclose(one.value, other.value, atol=1e-9)
     np.testing.assert_allclose(one.variance, other.variance, atol=1e-9)
@@ -64,7 +64,7 @@ def test_with_nothing_unknown_it_is_the_average_of_innovations() -> None:
 def test_noise_by_agent_is_known_up_to_its_size() -> None:
     std = np.linspace(0.2, 1.2, 6)
     model = six(pp.Linear(), noise=pp.Gaussian(3 * std))
-    data = outputs_of(
+    data = answers_of(
         pp.simulate(six(pp.Linear(), noise=pp.Gaussian(std)), 200, 2), six(pp.Linear(), noise=pp.Gaussian(std))
     )
     parameter = fit(data, model, ["std"]).parameters["std"]
@@ -74,7 +74,7 @@ def test_noise_by_agent_is_known_up_to_its_size() -> None:
 
 def test_who_sees_the_start_knows_x0_and_finds_the_rest() -> None:
     model = six(pp.Linear(0.4), start="hidden")
-    data = outputs_of(pp.simulate(model, 100, 4, seed=2), model, Observation(sees_start=True))
+    data = answers_of(pp.simulate(model, 100, 4, seed=2), model, Observation(sees_start=True))
     fitted = fit(data, model, ("std", "stubbornness"))
     np.testing.assert_allclose(fitted.estimate.residuals(), 0.0, atol=1e-12)
     s = fitted.parameters["stubbornness"]
@@ -88,7 +88,7 @@ def test_agents_seen_too_little_are_named() -> None:
     assert run.states is not None
     states = run.states.copy()
     states[:, 1:, 5] = np.nan
-    fitted = fit(outputs_of(replace(run, states=states), model), model, ("stubbornness",))
+    fitted = fit(answers_of(replace(run, states=states), model), model, ("stubbornness",))
     assert not fitted.identifiable.any()
     assert np.isinf(fitted.hidden.std[:, 5]).all()
     np.testing.assert_array_equal(np.isinf(fitted.parameters["stubbornness"].std[0]), ~fitted.estimate.identified)
@@ -96,7 +96,7 @@ def test_agents_seen_too_little_are_named() -> None:
 
 def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
     model = six(pp.Linear(0.4))
-    fitted = fit(outputs_of(pp.simulate(model, 40, 2, seed=2), model), model, ("std", "stubbornness"))
+    fitted = fit(answers_of(pp.simulate(model, 40, 2, seed=2), model), model, ("std", "stubbornness"))
     table = fitted.to_dataframe()
     assert list(table.columns) == ["parameter", "agent", "replicate", "value", "std", "low", "high", "identified"]
     # Whole numbers stay labels, and what all agents share names none.
@@ -125,12 +125,12 @@ def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
 def test_what_outputs_cannot_settle_is_refused(pressure: pp.schedules.Schedule, unknown: Any, match: str) -> None:
     model = six(pressure)
     with pytest.raises(pp.errors.InvalidInputError, match=match):
-        fit(outputs_of(pp.simulate(model, 20), model), model, unknown)
+        fit(answers_of(pp.simulate(model, 20), model), model, unknown)
 
 
 def test_an_offset_sets_the_unit_of_stubbornness() -> None:
     model = six(pp.Linear(0.3, 2.0))
-    fitted = fit(outputs_of(pp.simulate(model, 200, 2, seed=1), model), model, ("slope", "stubbornness"))
+    fitted = fit(answers_of(pp.simulate(model, 200, 2, seed=1), model), model, ("slope", "stubbornness"))
     slope = fitted.parameters["slope"]
     assert ((slope.low < 0.3) & (slope.high > 0.3)).all()
 
@@ -139,16 +139,16 @@ def test_an_offset_sets_the_unit_of_stubbornness() -> None:
 def test_too_few_steps_are_refused(steps: int, unknown: tuple[str, ...]) -> None:
     model = six(pp.Linear())
     with pytest.raises(pp.errors.InvalidInputError, match="observe longer"):
-        fit(outputs_of(pp.simulate(model, steps), model), model, unknown)
+        fit(answers_of(pp.simulate(model, steps), model), model, unknown)
 
 
 def test_a_fit_needs_something_to_find_and_a_network_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     model = six(pp.Linear(), start="hidden")
     with pytest.raises(pp.errors.InvalidInputError, match="something must be unknown"):
-        fit(outputs_of(pp.simulate(model, 9), model, Observation(sees_start=True)), model)
+        fit(answers_of(pp.simulate(model, 9), model, Observation(sees_start=True)), model)
     monkeypatch.setattr(limits, "FIT_NUMBERS", 50)
     with pytest.raises(pp.errors.TooLargeError, match="50 answers"):
-        fit(outputs_of(pp.simulate(model, 9), model), model, ("std",))
+        fit(answers_of(pp.simulate(model, 9), model), model, ("std",))
 
 
 def _survey(still: bool) -> tuple[pp.Model, np.ndarray]:
@@ -212,7 +212,7 @@ def test_what_is_missing_is_counted(rows: int, unknown: tuple[str, ...], match: 
 def test_parameters_need_gaussian_noise_that_changes(noise: pp.noise.Noise) -> None:
     model = six(pp.Linear(), noise=noise)
     with pytest.raises(pp.errors.InvalidInputError, match="Gaussian noise that every agent has"):
-        fit(outputs_of(pp.simulate(model, 20), model), model, ("std",))
+        fit(answers_of(pp.simulate(model, 20), model), model, ("std",))
 
 
 def test_outputs_without_two_steps_in_a_row_are_refused_in_words() -> None:

@@ -15,7 +15,7 @@ from peerpressure.fitting._fit import _prepared
 from peerpressure.fitting._joint_fit import ProfileLikelihood, regression
 from peerpressure.fitting._maximum import allowance, zero_between
 from peerpressure.fitting._parameters import COORDINATES
-from peerpressure.recovery import Observation, Outputs, outputs_of
+from peerpressure.recovery import Answers, Observation, answers_of
 from tests.builders import random_model
 from tests.oracles import joint_paths
 from tests.recovery.cases import AGENTS, Array, extended
@@ -92,7 +92,7 @@ def test_estimates_and_ends_are_those_of_the_dense_joint_law(case: str) -> None:
     model = extended(kind, parts.get("noise", "white"), "given")
     run = pp.simulate(model, STEPS, seed=6)
     assert run.states is not None
-    fitted = fit(outputs_of(run, model), model, unknown)
+    fitted = fit(answers_of(run, model), model, unknown)
     values = {name: float(p.value[0]) for name, p in fitted.parameters.items()}
     dense = Dense(model, run.states[0])
     assert fitted.log_likelihood[0] == pytest.approx(dense.maximum(values, list(unknown)), abs=1e-4)
@@ -115,7 +115,7 @@ def test_estimates_and_ends_are_those_of_the_dense_joint_law(case: str) -> None:
 def test_with_std_alone_intervals_are_those_of_student_and_almost_of_chi_squared() -> None:
     model = six()
     run = pp.simulate(model, 8, 3, seed=2)
-    fitted = fit(outputs_of(run, model), model, ("std",))
+    fitted = fit(answers_of(run, model), model, ("std",))
     std, free = fitted.parameters["std"], 6 * 7
     half = stats.t(free - 1).ppf(0.975) * std.value[:, None] / np.sqrt(8)
     np.testing.assert_allclose(fitted.hidden.high - fitted.estimate.value, half * np.ones(6), rtol=0.01)
@@ -131,7 +131,7 @@ def test_with_std_alone_intervals_are_those_of_student_and_almost_of_chi_squared
 )
 def test_intervals_cover(unknown: str, steps: int, replicates: int) -> None:
     model = six()
-    fitted = fit(outputs_of(pp.simulate(model, steps, replicates, seed=8), model), model, (unknown,))
+    fitted = fit(answers_of(pp.simulate(model, steps, replicates, seed=8), model), model, (unknown,))
     truth = {"std": 0.7, "agent_std": np.full(6, 0.7), "stubbornness": model.s}[unknown]
     for inside in (covers(fitted.parameters[unknown], truth), covers(fitted.hidden, model.x0)):
         # Five standard errors of a binomial share.
@@ -140,7 +140,7 @@ def test_intervals_cover(unknown: str, steps: int, replicates: int) -> None:
 
 def test_std_and_slope_cover_although_their_scale_is_almost_free() -> None:
     model = six()
-    fitted = fit(outputs_of(pp.simulate(model, 30, 10, seed=8), model), model, ("std", "slope"))
+    fitted = fit(answers_of(pp.simulate(model, 30, 10, seed=8), model), model, ("std", "slope"))
     assert covers(fitted.parameters["std"], 0.7).sum() >= 7
     assert covers(fitted.parameters["slope"], 0.4).sum() >= 7
     assert covers(fitted.hidden, model.x0).mean() > 0.85
@@ -149,7 +149,7 @@ def test_std_and_slope_cover_although_their_scale_is_almost_free() -> None:
 def test_ten_steps_leave_the_scale_open_and_the_fit_says_so() -> None:
     network = pp.networks.barabasi_albert(6, 2, seed=3)
     model = replace(six(), network=network, stubbornness=np.linspace(0.5, 1, 6))
-    fitted = fit(outputs_of(pp.simulate(model, 10, 6, seed=1), model), model, ("std", "slope"))
+    fitted = fit(answers_of(pp.simulate(model, 10, 6, seed=1), model), model, ("std", "slope"))
     slope = fitted.parameters["slope"]
     open_ended = np.isinf(slope.high)
     assert open_ended.sum() > 0
@@ -168,14 +168,14 @@ def test_a_replicate_that_cannot_be_fitted_does_not_lose_the_others() -> None:
     still = pp.simulate(replace(model, noise=pp.NoNoise()), 20).states
     assert still is not None
     states[1] = still[0]
-    fitted = fit(outputs_of(replace(run, states=states), model), model, ("std",))
+    fitted = fit(answers_of(replace(run, states=states), model), model, ("std",))
     assert [reason is None for reason in fitted.failures] == [True, False, True]
     assert "answers that a model explains without any" in str(fitted.failures[1])
     np.testing.assert_array_equal(np.isnan(fitted.parameters["std"].value), [False, True, False])
     np.testing.assert_array_equal(np.isnan(fitted.estimate.value).all(axis=1), [False, True, False])
     np.testing.assert_array_equal(fitted.identifiable, [True, False, True])
     assert "1 failed" in repr(fitted)
-    alone = fit(outputs_of(run, model), model, ("std",)).parameters["std"]
+    alone = fit(answers_of(run, model), model, ("std",)).parameters["std"]
     np.testing.assert_array_equal(fitted.parameters["std"].value[[0, 2]], alone.value[[0, 2]])
 
 
@@ -183,7 +183,7 @@ def test_if_no_replicate_can_be_fitted_the_reason_is_raised() -> None:
     model = six()
     still = pp.simulate(replace(model, noise=pp.NoNoise()), 20)
     with pytest.raises(pp.errors.InvalidInputError, match="answers that have noise"):
-        fit(outputs_of(still, model), model, ("std",))
+        fit(answers_of(still, model), model, ("std",))
 
 
 NEW: dict[str, tuple[dict[str, Any], Any]] = {
@@ -199,7 +199,7 @@ NEW: dict[str, tuple[dict[str, Any], Any]] = {
 def test_each_unknown_is_found_for_either_start(name: str, start: str) -> None:
     parts, truth = NEW[name]
     model = six(**parts, **({"start": "hidden"} if start == "hidden" else {}))
-    found = fit(outputs_of(pp.simulate(model, 100, 2, seed=5), model), model, (name,)).parameters[name]
+    found = fit(answers_of(pp.simulate(model, 100, 2, seed=5), model), model, (name,)).parameters[name]
     assert found.identified.all()
     assert (np.abs(found.value - truth) < 4.5 * found.std).all()
     assert (found.high - found.low < 5 * found.std).all()
@@ -208,7 +208,7 @@ def test_each_unknown_is_found_for_either_start(name: str, start: str) -> None:
 def test_a_free_course_of_pressure_is_found_piece_by_piece() -> None:
     course = np.repeat([0.3, 2.0, 0.8], [10, 10, 20])
     model = six(pressure=pp.schedules.as_schedule(list(course)))
-    data = outputs_of(pp.simulate(model, 40, seed=4), model)
+    data = answers_of(pp.simulate(model, 40, seed=4), model)
     fitted = fit(data, model, ("pressure",), pieces=(1, 11, 21))
     p = fitted.parameters["pressure"]
     assert p.value.shape == (1, 3)
@@ -222,14 +222,14 @@ def test_a_free_course_of_pressure_is_found_piece_by_piece() -> None:
 def test_no_pressure_is_the_end_of_an_interval() -> None:
     model = six()
     free = pp.simulate(replace(model, pressure=pp.Constant(0.0)), 30, seed=4)
-    slope = fit(outputs_of(free, model), model, ("slope",)).parameters["slope"]
+    slope = fit(answers_of(free, model), model, ("slope",)).parameters["slope"]
     assert slope.low[0] == 0.0 < slope.high[0] < 0.05
 
 
 def test_correlated_noise_with_gaps_uses_only_steps_whose_past_is_known() -> None:
     model = six(noise=pp.Gaussian(0.7, temporal=pp.AR1(0.6)))
     run = pp.simulate(model, 80, 2, seed=3)
-    data = outputs_of(run, model, Observation(times=[*range(1, 40), *range(43, 81)]))
+    data = answers_of(run, model, Observation(times=[*range(1, 40), *range(43, 81)]))
     fitted = fit(data, model, ("autocorrelation", "std"))
     for name, truth in (("autocorrelation", 0.6), ("std", 0.7)):
         assert covers(fitted.parameters[name], truth).all()
@@ -240,7 +240,7 @@ def test_thousands_of_agents() -> None:
     rng = np.random.default_rng(1)
     network = pp.networks.barabasi_albert(n, 2, seed=1)
     model = pp.Model(network, rng.normal(size=n), stubbornness=rng.uniform(0.5, 1, n), noise=pp.Gaussian(0.5))
-    fitted = fit(outputs_of(pp.simulate(model, 12, seed=1), model), model, ("std", "slope"))
+    fitted = fit(answers_of(pp.simulate(model, 12, seed=1), model), model, ("std", "slope"))
     assert covers(fitted.parameters["std"], 0.5).all()
     assert covers(fitted.parameters["slope"], 1.0).all()
     assert abs(covers(fitted.hidden, model.x0).mean() - 0.95) < 5 * np.sqrt(0.95 * 0.05 / n)
@@ -251,20 +251,20 @@ def test_thousands_of_agents() -> None:
 def test_a_level_is_a_share(level: float) -> None:
     model = six()
     with pytest.raises(pp.errors.InvalidInputError, match="level"):
-        fit(outputs_of(pp.simulate(model, 9), model), model, ("std",), level=level)
+        fit(answers_of(pp.simulate(model, 9), model), model, ("std",), level=level)
 
 
 def test_higher_levels_have_wider_intervals() -> None:
     model = six()
-    data = outputs_of(pp.simulate(model, 20, seed=3), model)
+    data = answers_of(pp.simulate(model, 20, seed=3), model)
     wide, narrow = (fit(data, model, ("slope",), level=level).parameters["slope"] for level in (0.99, 0.5))
     assert wide.low[0] < narrow.low[0] < narrow.value[0] < narrow.high[0] < wide.high[0]
 
 
-# Outputs that are only conditioned on: those whose own past is not observed.
+# Answers that are only conditioned on: those whose own past is not observed.
 
 
-def problem_of(model: pp.Model, data: Outputs, unknown: tuple[str, ...]) -> ProfileLikelihood:
+def problem_of(model: pp.Model, data: Answers, unknown: tuple[str, ...]) -> ProfileLikelihood:
     what, design, samples = _prepared(model, data, unknown, None)
     return ProfileLikelihood(what, design, samples[0])
 
@@ -306,7 +306,7 @@ def test_the_modified_profile_of_a_hidden_start_is_that_of_the_dense_law_given_t
     dense = GivenFirst(model, run.states[0], first)
     back = COORDINATES[name].back
     reference, points = np.array([-0.8]), [np.array([z]) for z in (-2.0, -1.0, 0.0, 0.5, 2.0)]
-    problem = problem_of(model, outputs_of(run, model), (name,)).modified(reference)
+    problem = problem_of(model, answers_of(run, model), (name,)).modified(reference)
     then = {name: float(back(reference[0]))}
     ours = np.array([problem.height(z) for z in points])
     theirs = np.array([dense.profile({name: float(back(z[0]))}, then)[0] for z in points])
@@ -323,7 +323,7 @@ def test_opinions_respond_to_themselves_at_the_reference_whatever_is_missing(sta
     states = run.states.copy()
     states[0, 6, 1] = states[0, 9, 3] = np.nan
     times = Observation(times=[1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14])
-    problem = problem_of(model, outputs_of(replace(run, states=states), model, times), ("slope",))
+    problem = problem_of(model, answers_of(replace(run, states=states), model, times), ("slope",))
     z = np.log([0.7])
     problem = problem.modified(z)
     assert problem.reference is not None
@@ -336,7 +336,7 @@ def test_opinions_respond_to_themselves_at_the_reference_whatever_is_missing(sta
 
 def test_rates_with_one_sum_are_different_rates() -> None:
     model = extended("adapting alike", pp.Gaussian(0.6), "given")
-    problem = problem_of(model, outputs_of(pp.simulate(model, STEPS, seed=6), model), ("slope",))
+    problem = problem_of(model, answers_of(pp.simulate(model, STEPS, seed=6), model), ("slope",))
     shared = problem.unknown.shared(np.log([0.4]))
     early, late = np.zeros((STEPS, AGENTS)), np.zeros((STEPS, AGENTS))
     early[:2], late[-2:] = 0.25, 0.25
@@ -365,7 +365,7 @@ def test_the_integrated_likelihood_is_that_of_the_dense_law_with_random_opinions
     y = run.states[0]
     dense = GivenFirst(model, y, 1) if start == "hidden" else Dense(model, y)
     Z = np.stack([np.ones(AGENTS), y[1]], axis=1)[:, : 1 + (start == "hidden")]
-    problem = replace(problem_of(model, outputs_of(run, model), unknown), integrated=True)
+    problem = replace(problem_of(model, answers_of(run, model), unknown), integrated=True)
 
     def theirs(eta: float) -> float:
         c, B, V = dense.at({"adaptation": eta, "std": 0.6})
@@ -393,7 +393,7 @@ def test_the_integrated_likelihood_is_that_of_the_dense_law_with_random_opinions
 @pytest.mark.parametrize("start", ["hidden", np.linspace(0, 1, 10)], ids=["hidden", "public"])
 def test_adaptation_in_weak_data_is_bounded_or_said_to_be_open(start: Any) -> None:
     model = weak_adaptation(start)
-    fitted = fit(outputs_of(pp.simulate(model, 40, 16, seed=0), model), model, ("adaptation",))
+    fitted = fit(answers_of(pp.simulate(model, 40, 16, seed=0), model), model, ("adaptation",))
     p = fitted.parameters["adaptation"]
     assert (p.value < 0.9).all()
     assert covers(p, 0.06).mean() > 0.8
@@ -415,7 +415,7 @@ def test_adaptation_in_weak_data_is_bounded_or_said_to_be_open(start: Any) -> No
 
 def test_pressure_that_may_be_absent_is_said_to_be() -> None:
     model = replace(weak_adaptation(), adaptation=None, pressure=pp.Constant(1e-3))
-    fitted = fit(outputs_of(pp.simulate(model, 20, seed=2), model), model, ("std", "pressure"), pieces=[1])
+    fitted = fit(answers_of(pp.simulate(model, 20, seed=2), model), model, ("std", "pressure"), pieces=[1])
     assert fitted.parameters["pressure"].low[0] == 0
     assert "pressure is not distinguishable from no peer pressure on a piece of time" in fitted.notes
 
@@ -423,7 +423,7 @@ def test_pressure_that_may_be_absent_is_said_to_be() -> None:
 def test_opinions_that_follow_a_parameter_without_an_estimate_are_not_identified_either() -> None:
     model = weak_adaptation()
     run = pp.simulate(model, 40, 6, seed=0)
-    fitted = fit(outputs_of(run, model), model, ("agent_std", "adaptation"))
+    fitted = fit(answers_of(run, model), model, ("agent_std", "adaptation"))
     p = fitted.parameters["adaptation"]
     doubtful = np.isinf(p.std)
     assert 0 < doubtful.sum() < 6
@@ -438,12 +438,12 @@ def test_opinions_that_follow_a_parameter_without_an_estimate_are_not_identified
     assert fitted.estimate.identified.all()
     assert run.states is not None
     only = replace(run, states=run.states[doubtful], replicates=run.replicates[doubtful])
-    assert not fit(outputs_of(only, model), model, ("agent_std", "adaptation")).estimate.identified.any()
+    assert not fit(answers_of(only, model), model, ("agent_std", "adaptation")).estimate.identified.any()
 
 
 def test_clear_adaptation_has_no_note() -> None:
     model = replace(weak_adaptation(), noise=pp.Gaussian(0.2))
-    fitted = fit(outputs_of(pp.simulate(model, 60, 4, seed=0), model), model, ("adaptation",))
+    fitted = fit(answers_of(pp.simulate(model, 60, 4, seed=0), model), model, ("adaptation",))
     assert fitted.identifiable.all()
     assert fitted.notes == ()
     assert "note" not in str(fitted)

@@ -11,7 +11,7 @@ import peerpressure as pp
 from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, delay_pressure, exposure, frontier
 from peerpressure.privacy._definition import start_term
 from peerpressure.privacy._shifts import leaks_at_first_step, model_shifts
-from peerpressure.recovery import Observation, Prior, information, outputs_of
+from peerpressure.recovery import Observation, Prior, answers_of, information
 from peerpressure.sde import SDE
 from tests.builders import random_model
 from tests.oracles import outputs_law, unknown_opinions
@@ -96,7 +96,7 @@ def test_who_is_alone_at_first_is_not_heard() -> None:
 @pytest.mark.parametrize("kind", ["static", "temporal", "both"])
 def test_exposure_is_the_conditional_law(kind: str, noise: str, view: str) -> None:
     model = extended(kind, noise, "given" if kind == "temporal" else "hidden")
-    data = outputs_of(pp.simulate(model, 9), model, VIEWS[view])
+    data = answers_of(pp.simulate(model, 9), model, VIEWS[view])
     rows, y = seen_rows(model, data)
     # Beliefs about agents are correlated.
     prior = 0.6 * np.eye(AGENTS) + 0.2

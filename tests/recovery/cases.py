@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.recovery import METHODS, Estimate, Observation, Outputs
+from peerpressure.recovery import METHODS, Answers, Estimate, Observation
 from tests.builders import random_model, temporal_network
 from tests.oracles import Affine, joint_paths
 
@@ -71,7 +71,7 @@ def with_holes(run: pp.Trajectory, share: float, seed: int = 0) -> pp.Trajectory
     return replace(run, states=states)
 
 
-def seen_rows(model: pp.Model, data: Outputs) -> tuple[Affine, Array]:
+def seen_rows(model: pp.Model, data: Answers) -> tuple[Affine, Array]:
     """Return the joint law of the outputs that are there, by the dense oracle, and their values, (N, replicates)."""
     public, _ = joint_paths(model, max(1, data.seen.last))
     steps, columns = np.nonzero(data.present)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import peerpressure as pp
-from peerpressure.recovery import Outputs
+from peerpressure.recovery import Answers
 
 Exact: TypeAlias = NDArray[Any]  # of Decimal
 Array: TypeAlias = NDArray[np.float64]
@@ -156,7 +156,7 @@ class Seen:
         return kept, precision, generalised_inverse(M) @ Q[kept].T @ precision
 
 
-def seen(public: list[Linear], data: Outputs) -> Seen:
+def seen(public: list[Linear], data: Answers) -> Seen:
     """Return the rows of the outputs that are there, rounding taken as noise of its variance."""
     parts = [public[t][data.seen.agents[data.present[row]]] for row, t in enumerate(data.seen.times)]
     rows = stacked(parts)

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 import peerpressure as pp
 from peerpressure.recovery import (
     METHODS,
+    Answers,
     Observation,
-    Outputs,
     Prior,
+    answers_of,
     information,
     kalman_filter,
     kalman_smoother,
     limits,
-    outputs_of,
     recover,
 )
 from tests.recovery import exact
@@ -54,7 +54,7 @@ class Case:
     model: pp.Model
     run: pp.Trajectory
     view: Observation
-    data: Outputs
+    data: Answers
     name: str
 
     @property
@@ -106,7 +106,7 @@ def case_of(seed: int, k: int) -> Case:
     view = _view(rng, model, steps)
     run = _with_gaps(rng, pp.simulate(model, steps, 2, seed=k, record="all"), view)
     name = f"seed {seed}, case {k}: {n} agents, {steps} steps, {model.pressure}, {model.noise}, {view}"
-    return Case(model, run, view, outputs_of(run, model, view), name)
+    return Case(model, run, view, answers_of(run, model, view), name)
 
 
 def _network(rng: Rng, n: int, steps: int) -> Any:

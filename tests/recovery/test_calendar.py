@@ -130,7 +130,7 @@ methods = ["ols"]
 
 
 def topics(folder: Path) -> dict[str, pd.DataFrame]:
-    """Outputs on two topics in one file; the second one has gaps and begins a day later."""
+    """Answers on two topics in one file; the second one has gaps and begins a day later."""
     other = pp.simulate(MODEL, 8, seed=2).to_dataframe().query("time > 1 and not (time == 4 and agent == '001')")
     parts = {"tax": STEPS, "speed limit": other}
     rows = [part.assign(topic=name, time=[DAYS[t - 1] for t in part["time"]]) for name, part in parts.items()]

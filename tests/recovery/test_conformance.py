@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of, recover
+from peerpressure.recovery import METHODS, Estimate, Observation, Prior, answers_of, recover
 from tests.recovery.cases import NEEDS_ALL, STARTS, STEPS, VIEWS, Array, small_model
 
 REPLICATES = 2000
@@ -63,7 +63,7 @@ def test_rounded_outputs_are_treated_as_noisy(blur: str) -> None:
     dither = np.random.default_rng(0).uniform(-spacing / 2, spacing / 2, run.states.shape)
     states = run.states + dither if blur == "dithered" else np.round(run.states / spacing) * spacing
     coarse = pp.Trajectory(**(vars(run) | {"states": states}))
-    data = outputs_of(coarse, model, Observation(rounding=spacing))
+    data = answers_of(coarse, model, Observation(rounding=spacing))
     if blur == "dithered":
         # Such noise has the stated law exactly; outputs that are on no grid would be rounded once more.
         data = replace(data, values=states[:, 1:])
@@ -160,5 +160,5 @@ def test_float32_runs_are_accepted(method: str) -> None:
     double = pp.simulate(model, STEPS, seed=1)
     run = pp.Trajectory(**(vars(double) | {"states": np.asarray(double.states, dtype=np.float32)}))
     exact = recover(double, model, method)
-    assert outputs_of(run, model).values.dtype == np.float32
+    assert answers_of(run, model).values.dtype == np.float32
     np.testing.assert_allclose(recover(run, model, method).value, exact.value, atol=1e-3)

@@ -15,10 +15,10 @@ from peerpressure.recovery import (
     METHODS,
     Observation,
     Prior,
+    answers_of,
     information,
     kalman_filter,
     kalman_smoother,
-    outputs_of,
     recover,
 )
 from peerpressure.recovery._estimators import COARSE_ROUNDING
@@ -75,7 +75,7 @@ def test_estimates_and_information_are_those_of_the_joint_law(name: str, view: s
     case, look = EQUATIONS[name], VIEWS[view]
     sde, (rows, last) = case.sde, law_of(case, look)
     run, prior = pp.simulate(sde, STEPS, 2, seed=1), Prior(0.2, 0.5)
-    y = outputs_of(run, sde, look).values.reshape(2, -1).T
+    y = answers_of(run, sde, look).values.reshape(2, -1).T
     J = rows.information()
     told = information(sde, STEPS, look)
     np.testing.assert_allclose(told.matrix @ np.eye(N), J, rtol=1e-6, atol=1e-7 * np.abs(J).max())
@@ -112,7 +112,7 @@ def test_short_steps_tell_what_the_limit_says(parts: dict[str, Any]) -> None:
 def test_smoothed_opinions_that_adapt_cover_the_truth() -> None:
     sde = CASES["all"].sde
     run = pp.simulate(sde, STEPS, 1500, seed=6)
-    smooth = kalman_smoother(outputs_of(run, sde, VIEWS["some agents"]), sde)
+    smooth = kalman_smoother(answers_of(run, sde, VIEWS["some agents"]), sde)
     assert run.hidden is not None
     standard = (run.hidden[:, 6] - smooth.current.mean[:, 6]) / smooth.current.std[6]
     assert (np.abs((standard**2).mean(axis=0) - 1) < 5 * np.sqrt(2 / 1500)).all()
@@ -164,7 +164,7 @@ def test_euler_steps_of_one_are_the_discrete_model() -> None:
 def test_beliefs_on_the_way_come_at_real_times() -> None:
     sde = equation()
     run = pp.simulate(sde, STEPS, 2000, seed=6)
-    data = outputs_of(run, sde, VIEWS["some agents"])
+    data = answers_of(run, sde, VIEWS["some agents"])
     smooth, filtered = kalman_smoother(data, sde), kalman_filter(data, sde)
     np.testing.assert_allclose(smooth.times, H * np.arange(STEPS + 1))
     assert run.states is not None
@@ -207,7 +207,7 @@ def test_refusals() -> None:
     with pytest.raises(pp.errors.InvalidInputError, match="needs every step from 1 on"):
         recover(run, sde, "innovations", VIEWS["gaps"])
     with pytest.raises(pp.errors.InvalidInputError, match="a fit of unknown parameters is defined for a Model"):
-        fit(outputs_of(run, sde), sde, ("std",))  # type: ignore[arg-type]
+        fit(answers_of(run, sde), sde, ("std",))  # type: ignore[arg-type]
     large = SDE(pp.Model(pp.networks.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
     with pytest.raises(pp.errors.TooLargeError, match=r"at most 1,000 agents, got 1,500"):
         recover(pp.simulate(large, 2), large, "kalman")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import METHODS, Observation, outputs_of, recover
+from peerpressure.recovery import METHODS, Observation, answers_of, recover
 from peerpressure.recovery._kalman import kalman_smoother
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, FACTORS, STEPS, assert_same, extended, small_model
@@ -61,7 +61,7 @@ def test_constant_opinions_are_what_they_were(method: str) -> None:
     assert (now.target, then.target) == ("current", "initial")
     assert_same(now, then, 0.0)
     np.testing.assert_array_equal(now.residuals(), then.residuals())
-    path = kalman_smoother(outputs_of(run, model), model)
+    path = kalman_smoother(answers_of(run, model), model)
     np.testing.assert_array_equal(path.current.mean, path.hidden.mean)
 
 

@@ -32,7 +32,7 @@ WIDE = pd.DataFrame(states(RUN)[0], columns=LABELS, index=RUN.times)
 
 FORMS: dict[str, Callable[[Path], Any]] = {
     "run": lambda folder: RUN,
-    "outputs": lambda folder: recovery.outputs_of(RUN, MODEL),
+    "outputs": lambda folder: recovery.answers_of(RUN, MODEL),
     "tidy": lambda folder: TIDY,
     "tidy without replicates": lambda folder: TIDY.drop(columns="replicate"),
     "tidy with a value": lambda folder: TIDY.rename(columns={"public": "value"}),
@@ -72,8 +72,8 @@ def _netcdf(file: Path) -> Path:
 @pytest.mark.parametrize("form", FORMS)
 def test_all_forms_of_data_are_read_alike(form: str, tmp_path: Path) -> None:
     data = FORMS[form](tmp_path)
-    known = recovery.outputs_of(RUN, MODEL)
-    read = recovery.outputs_of(data, MODEL)
+    known = recovery.answers_of(RUN, MODEL)
+    read = recovery.answers_of(data, MODEL)
     np.testing.assert_array_equal(read.values, known.values)
     np.testing.assert_array_equal(read.seen.times, known.seen.times)
 
@@ -134,7 +134,7 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "recover": pp.recover,
     "fit": lambda data, model: pp.fit(data, model, ("std",)),
     "diagnose_fit": recovery.diagnose_fit,
-    "outputs_of": recovery.outputs_of,
+    "answers_of": recovery.answers_of,
     "observations_of": recovery.observations_of,
     "kalman_filter": recovery.kalman_filter,
     "kalman_smoother": recovery.kalman_smoother,
@@ -176,7 +176,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 
 def test_outputs_are_observed_once() -> None:
-    seen = recovery.outputs_of(RUN, MODEL, pp.Observation(agents=["ann"]))
+    seen = recovery.answers_of(RUN, MODEL, pp.Observation(agents=["ann"]))
     assert pp.recover(seen, MODEL, "kalman").value.shape == (1, 4)
     with pytest.raises(InvalidInputError, match="selected already"):
         pp.recover(seen, MODEL, "kalman", pp.Observation(agents=["bob"]))

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import peerpressure as pp
-from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, limits, outputs_of, recover
+from peerpressure.recovery import FitDiagnostics, Observation, answers_of, diagnose_fit, limits, recover
 from peerpressure.recovery._diagnostics import TESTS, _anderson_darling, _geary_moments, holm
 from peerpressure.recovery._residuals import ScaledLaw, _Density, diagnostics_of, residuals
 from tests.builders import random_model
@@ -25,7 +25,7 @@ CASES += [("static", "negative ar1", "hidden", view) for view in VIEWS]
 CASES += [("both", "ar1", "given", view) for view in VIEWS]
 
 
-def dense(model: pp.Model, data: pp.recovery.Outputs) -> tuple[Array, Array, Array]:
+def dense(model: pp.Model, data: pp.recovery.Answers) -> tuple[Array, Array, Array]:
     """Return Q (N, f) of the unknown opinions, Cov(e) and what they must explain, (N, replicates)."""
     rows, y = seen_rows(model, data)
     return rows.B[:, data.seen.free], rows.covariance, y - rows.c[:, None] - rows.B @ np.nan_to_num(data.known).T
@@ -40,7 +40,7 @@ def highest(Q: Array, V: Array, y: Array) -> tuple[Array, int]:
     return -0.5 * (len(y) * np.log(2 * np.pi) + squares) - np.log(L.diagonal()).sum(), int(rank)
 
 
-def affine(model: Any, data: pp.recovery.Outputs) -> Array:
+def affine(model: Any, data: pp.recovery.Answers) -> Array:
     """Return the matrix that takes outputs to residuals, (residuals, N), from unit vectors."""
     units = np.zeros((int(data.present.sum()) + 1, *data.present.shape))
     units[1:, data.present] = np.eye(len(units) - 1)
@@ -74,7 +74,7 @@ def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
 ) -> None:
     model = extended(kind, noise, start)
     run = pp.simulate(model, STEPS, 3, seed=1, record="all")
-    data = outputs_of(run, model, VIEWS[view])
+    data = answers_of(run, model, VIEWS[view])
     Q, V, y = dense(model, data)
     assert_independent(affine(model, data), Q, V)
     height, rank = highest(Q, V, y)
@@ -91,7 +91,7 @@ def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
 @pytest.mark.usefixtures("_all_rounded_outputs_tested")
 def test_continuous_time(name: str, view: str) -> None:
     sde, (rows, _) = EQUATIONS[name].sde, law_of(EQUATIONS[name], SDE_VIEWS[view])
-    data = outputs_of(pp.simulate(sde, 9, 2, seed=1), sde, SDE_VIEWS[view])
+    data = answers_of(pp.simulate(sde, 9, 2, seed=1), sde, SDE_VIEWS[view])
     assert_independent(affine(sde, data), rows.B, rows.covariance)
     height, _ = highest(rows.B, rows.covariance, data.values.reshape(2, -1).T - rows.c[:, None])
     diagnostics = diagnostics_of(sde, data)
@@ -108,7 +108,7 @@ def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
     model = extended("adapting", noise)
     model = replace(model, network=pp.networks.path(AGENTS))
     look = Observation(agents=[0, 1, 2, 5, 6]) if view == "some agents" else VIEWS[view]
-    data = outputs_of(pp.simulate(model, STEPS, 2, seed=1), model, look)
+    data = answers_of(pp.simulate(model, STEPS, 2, seed=1), model, look)
     Q, V, y = dense(model, data)
     monkeypatch.setattr(limits, "FILTER_LIMIT", 1)
     monkeypatch.setattr(limits, "DENSE_LIMIT", 1)
@@ -133,7 +133,7 @@ def test_partial_outputs_of_large_networks_have_a_likelihood(
     kind: str, noise: str, view: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = extended(kind, noise)
-    data = outputs_of(pp.simulate(model, STEPS, 2, seed=1, record="all"), model, VIEWS[view])
+    data = answers_of(pp.simulate(model, STEPS, 2, seed=1, record="all"), model, VIEWS[view])
     expected = diagnostics_of(model, data)
     assert expected.log_likelihood is not None
     monkeypatch.setattr(limits, "FILTER_LIMIT", 1)
@@ -318,7 +318,7 @@ def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:
 
 def test_an_error_of_another_kind_is_no_contradiction() -> None:
     model = random_model(5, noise=pp.Gaussian(1.0))
-    diagnostics = diagnostics_of(model, outputs_of(pp.simulate(model, 12, seed=1), model))
+    diagnostics = diagnostics_of(model, answers_of(pp.simulate(model, 12, seed=1), model))
 
     def refuse(*_: object) -> None:
         raise pp.errors.InvalidInputError("the table has a hole")

@@ -1,4 +1,4 @@
-"""Outputs on a grid that nobody declared: detected, said by every method, and never where a model makes a grid."""
+"""Answers on a grid that nobody declared: detected, said by every method, and never where a model makes a grid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.fitting import fit
-from peerpressure.recovery import METHODS, Observation, diagnose_fit, infer_network, outputs_of, recover
+from peerpressure.recovery import METHODS, Observation, answers_of, diagnose_fit, infer_network, recover
 from peerpressure.recovery.digits import spacing_of, undeclared_rounding
 
 FROZEN = pp.Gaussian(0.3, temporal="frozen")
@@ -28,7 +28,7 @@ def rounded(run: pp.Trajectory, decimals: int) -> pp.Trajectory:
 
 
 def detected(model: pp.Model, run: pp.Trajectory, look: Observation | None = None) -> float | None:
-    return undeclared_rounding(model, outputs_of(run, model, look))
+    return undeclared_rounding(model, answers_of(run, model, look))
 
 
 @pytest.mark.parametrize("decimals", [2, 6, 11])
@@ -101,7 +101,7 @@ def test_answers_on_a_scale_of_any_spacing_are_a_grid(levels: int) -> None:
     run = replace(run, states=states)
     assert detected(model, run) == pytest.approx(1 / (levels - 1))
     for unknown in (("pressure",), ("std",)):
-        fitted = fit(outputs_of(run, model), model, unknown, pieces=(1,))
+        fitted = fit(answers_of(run, model), model, unknown, pieces=(1,))
         assert any("grid of spacing" in note for note in fitted.notes)
         assert "grid of spacing" in fitted.estimate.note
         assert "grid of spacing" in str(fitted)
@@ -114,7 +114,7 @@ def test_answers_on_a_scale_of_any_spacing_are_a_grid(levels: int) -> None:
 def test_digits_that_do_no_harm_are_not_mentioned() -> None:
     model = cycle(pp.Gaussian(0.3))
     run = rounded(pp.simulate(model, 60, seed=1), 6)
-    data = outputs_of(run, model)
+    data = answers_of(run, model)
     assert spacing_of(data) == pytest.approx(1e-6)
     assert detected(model, run) is None
     assert infer_network(run, model.pressure).spacing == 0.0
@@ -129,7 +129,7 @@ def test_exact_outputs_of_any_size_have_all_their_digits(noise: pp.noise.Noise, 
     for record in (None, np.float32):
         run = pp.simulate(model, 12, seed=3)
         states = np.asarray(run.states) if record is None else np.asarray(run.states, dtype=record)
-        assert spacing_of(outputs_of(replace(run, states=states), replace(model, start="hidden"))) is None
+        assert spacing_of(answers_of(replace(run, states=states), replace(model, start="hidden"))) is None
 
 
 HONEST: dict[str, dict[str, Any]] = {

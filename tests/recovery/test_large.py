@@ -15,11 +15,11 @@ from peerpressure.recovery import (
     Estimate,
     Observation,
     Prior,
+    answers_of,
     information,
     kalman_filter,
     kalman_smoother,
     limits,
-    outputs_of,
     recover,
 )
 from peerpressure.recovery._sparse_kalman import is_quicker
@@ -198,7 +198,7 @@ def test_the_filter_is_taken_for_small_networks_and_where_digits_are_lost() -> N
     frozen = replace(usual, noise=pp.Gaussian(0.3, temporal="frozen"))
     fast = replace(usual, pressure=pp.Power(6))
     for model, quicker in ((small, False), (fast, False), (usual, True), (frozen, False)):
-        assert is_quicker(model, outputs_of(pp.simulate(model, 100, record="all"), model)) is quicker
+        assert is_quicker(model, answers_of(pp.simulate(model, 100, record="all"), model)) is quicker
 
 
 LITTLE = Observation(agents=[0, 1])
@@ -241,7 +241,7 @@ def test_what_large_networks_do_not_have_is_refused_before_any_work(name: str, m
 def test_beliefs_over_time_and_stacked_outputs_must_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peerpressure.support.resources.free_memory", lambda: Memory(10**9))
     model = pp.Model(pp.networks.cycle(400), np.zeros(400), noise=pp.Gaussian(1.0))
-    data = outputs_of(pp.simulate(model, 400), model)
+    data = answers_of(pp.simulate(model, 400), model)
     for path in (kalman_filter, kalman_smoother):
         with pytest.raises(pp.errors.TooLargeError, match="kalman"):
             path(data, model)

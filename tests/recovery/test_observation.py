@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, outputs_of, recover
+from peerpressure.recovery import Observation, answers_of, recover
 from tests.recovery.cases import STEPS, small_model
 
 NAMED = pp.Model(pp.Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["ann", "bob", "cat"]), hidden=[0.0, 1.0, 2.0])
@@ -83,7 +83,7 @@ def test_refuses(case: str) -> None:
 
 
 def test_outputs_are_a_view_where_they_can_be() -> None:
-    data = outputs_of(RUN, NAMED)
+    data = answers_of(RUN, NAMED)
     assert RUN.states is not None
     assert np.shares_memory(data.values, RUN.states)
     assert data.complete
@@ -95,11 +95,11 @@ def test_outputs_follow_recorded_agents_in_any_order() -> None:
     full = pp.simulate(model, STEPS, 2, seed=1)
     part = pp.simulate(model, STEPS, 2, seed=1, record=pp.Record(agents=[5, 0, 3]))
     assert full.states is not None
-    np.testing.assert_array_equal(outputs_of(part, model).values, full.states[:, 1:, [0, 3, 5]])
+    np.testing.assert_array_equal(answers_of(part, model).values, full.states[:, 1:, [0, 3, 5]])
     view = Observation(agents=[0, 5])
-    np.testing.assert_array_equal(outputs_of(part, model, view).values, outputs_of(full, model, view).values)
+    np.testing.assert_array_equal(answers_of(part, model, view).values, answers_of(full, model, view).values)
     with pytest.raises(pp.errors.InvalidInputError, match=r"among the 3 recorded ones, got 1, 6 \(2 in all\)"):
-        outputs_of(part, model, Observation(agents=[0, 1, 6]))
+        answers_of(part, model, Observation(agents=[0, 1, 6]))
 
 
 def test_a_run_that_goes_on_is_seen_late() -> None:
@@ -136,7 +136,7 @@ def test_outputs_refuse_what_does_not_fit() -> None:
     ]
     for model, run, view, words in cases:
         with pytest.raises(pp.errors.InvalidInputError, match=words):
-            outputs_of(run, model, view)
+            answers_of(run, model, view)
 
 
 def test_the_start_of_some_may_be_missing() -> None:
@@ -171,12 +171,12 @@ def test_a_run_is_rounded_to_the_grid_of_the_observer(case: str, dtype: Any) -> 
     states = np.array([[np.zeros(len(values)), values]], dtype=dtype)
     part = pp.Trajectory(**(vars(run) | {"states": states}))
     look = Observation(rounding=spacing)
-    seen = outputs_of(part, model, look).values
+    seen = answers_of(part, model, look).values
     assert seen.dtype == dtype
     np.testing.assert_allclose(seen[0, 0], np.array(expected, dtype=dtype), rtol=1e-6, atol=1e-7)
     # Once rounded, they stay as they are.
     again = pp.Trajectory(**(vars(run) | {"states": np.concatenate([states[:, :1], seen], axis=1)}))
-    np.testing.assert_array_equal(outputs_of(again, model, look).values, seen)
+    np.testing.assert_array_equal(answers_of(again, model, look).values, seen)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -191,10 +191,10 @@ def test_outputs_that_came_rounded_stay_as_they_are(least: float, spacing: float
     states = np.array([[[float(f"{least + spacing * k:.4f}") for k in row] for row in digits[0]]], dtype=dtype)
     states[0, 2, 7] = np.nan
     part = pp.Trajectory(**(vars(run) | {"states": states}))
-    np.testing.assert_array_equal(outputs_of(part, model, Observation(rounding=spacing)).values, states[:, 1:])
+    np.testing.assert_array_equal(answers_of(part, model, Observation(rounding=spacing)).values, states[:, 1:])
     # A single value between makes it a run to be rounded.
     states[0, 3, 3] += dtype(0.3 * spacing)
-    rounded = outputs_of(part, model, Observation(rounding=spacing)).values
+    rounded = answers_of(part, model, Observation(rounding=spacing)).values
     on_grid = spacing * np.rint(states[:, 1:].astype(np.float64) / spacing)
     np.testing.assert_allclose(rounded, on_grid.astype(dtype), rtol=1e-6)
 
@@ -215,10 +215,10 @@ def test_a_rounded_start_is_compared_with_the_one_that_is_given() -> None:
     model = pp.Model(NAMED.network, NAMED.hidden, start=[0.13, 0.31, 0.9])
     run = pp.simulate(model, 5)
     look = Observation(sees_start=True, rounding=0.5)
-    np.testing.assert_array_equal(outputs_of(run, model, look).seen.times, np.arange(1, 6))
+    np.testing.assert_array_equal(answers_of(run, model, look).seen.times, np.arange(1, 6))
     other = pp.Model(NAMED.network, NAMED.hidden, start=[0.13, 0.31, 1.9])
     with pytest.raises(pp.errors.InvalidInputError, match="must show it at step 0"):
-        outputs_of(run, other, look)
+        answers_of(run, other, look)
 
 
 def test_a_start_that_is_left_out_is_said() -> None:

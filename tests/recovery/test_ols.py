@@ -10,7 +10,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import PeerPressureError
-from peerpressure.recovery import outputs_of, recover
+from peerpressure.recovery import answers_of, recover
 from peerpressure.recovery.least_squares import conjugate_gradients
 from tests.builders import random_model
 from tests.recovery.cases import STEPS, seen_rows, small_model
@@ -35,7 +35,7 @@ def test_two_agents(steps: int, exact: float) -> None:
 def test_homoskedastic_covariance_is_the_textbooks() -> None:
     model = small_model()
     run = pp.simulate(model, STEPS, seed=2)
-    rows, y = seen_rows(model, outputs_of(run, model))
+    rows, y = seen_rows(model, answers_of(run, model))
     Q = rows.B
     x, rss, _, _ = np.linalg.lstsq(Q, y[:, 0], rcond=None)
     estimate = recover(run, model, "ols")
@@ -50,7 +50,7 @@ def test_homoskedastic_covariance_is_the_textbooks() -> None:
 def test_few_steps_precondition_many(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     module = import_module("peerpressure.recovery._regression")
     model = random_model(150, noise=pp.Gaussian(1.0))
-    data = outputs_of(pp.simulate(model, steps, seed=1), model)
+    data = answers_of(pp.simulate(model, steps, seed=1), model)
     design = module.design_of(model, data)
     products, forward = [0], module.RegressionDesign.forward
 

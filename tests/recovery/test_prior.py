@@ -12,7 +12,7 @@ import peerpressure as pp
 from peerpressure import Model, Network, recover
 from peerpressure.errors import InvalidInputError
 from peerpressure.privacy import exposure
-from peerpressure.recovery import Prior, kalman_filter, outputs_of
+from peerpressure.recovery import Prior, answers_of, kalman_filter
 
 NAMES = ["cem", "ann", "bob"]
 MEAN, VARIANCE = {"bob": 0.9, "cem": 0.1, "ann": 0.5}, {"ann": 0.5, "bob": 0.1, "cem": 0.01}
@@ -36,7 +36,7 @@ def test_priors_are_matched_by_label(mean: Any, variance: Any) -> None:
         np.testing.assert_allclose(found.variance, expected.variance, rtol=1e-12)
     ratios = [exposure(MODEL, 5, prior=prior).table["ratio"] for prior in (named, PLAIN)]
     np.testing.assert_allclose(ratios[0], ratios[1], rtol=1e-12)
-    data = outputs_of(RUN, MODEL)
+    data = answers_of(RUN, MODEL)
     paths = [kalman_filter(data, MODEL, prior).hidden.mean for prior in (named, PLAIN)]
     np.testing.assert_allclose(paths[0], paths[1], rtol=1e-12)
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import peerpressure as pp
-from peerpressure.recovery import METHODS, Observation, kalman_filter, kalman_smoother, outputs_of, recover
+from peerpressure.recovery import METHODS, Observation, answers_of, kalman_filter, kalman_smoother, recover
 
 TEMPORAL = ("frozen", "frozen", "white", pp.AR1(0.9999))
 NETWORKS = (pp.networks.complete, pp.networks.path, pp.networks.star, pp.networks.cycle)
@@ -42,7 +42,7 @@ def test_beliefs_over_time_know_their_rounding_errors(follow: Callable[..., Any]
         pp.networks.complete(6), hidden=rng.random(6), noise=pp.Gaussian(1.0, temporal="frozen"), adaptation=0.1
     )
     run = pp.simulate(model, 40, replicates=2, seed=0)
-    path = follow(outputs_of(run, model, Observation(agents=[0])), model)
+    path = follow(answers_of(run, model, Observation(agents=[0])), model)
     assert path.hidden.mean.shape == (2, 41, 6)
     off = np.abs(path.hidden.mean[0] - model.x0)
     assert (off[path.hidden.identified] <= 6 * path.hidden.std[path.hidden.identified]).all()
@@ -66,7 +66,7 @@ def test_public_and_current_opinions_behind_a_frozen_mask_are_never_certain_and_
     run, look = pp.simulate(model, steps, seed=3), Observation(agents=seen)
     assert run.states is not None
     assert run.final.hidden is not None
-    path = follow(outputs_of(run, model, look), model)
+    path = follow(answers_of(run, model, look), model)
     known, slack = path.public.identified, 1e-9 * np.abs(run.states).max()
     assert (np.abs(path.public.mean[0] - run.states[0])[known] <= 6 * path.public.std[known] + slack).all()
     assert known[1:, seen].all()
@@ -168,7 +168,7 @@ def test_the_rounding_of_single_precision_is_counted() -> None:
 def test_everything_but_rounding_is_what_the_method_itself_says(method: str) -> None:
     model = pp.Model(pp.networks.star(5), hidden=np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=2, seed=1)
-    estimate, direct = recover(run, model, method), METHODS[method].estimate(model, outputs_of(run, model), None)
+    estimate, direct = recover(run, model, method), METHODS[method].estimate(model, answers_of(run, model), None)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
     for name in ("covariance", "homoskedastic_covariance", "rank", "condition", "identified"):
         found, expected = (getattr(one, name) for one in (estimate, direct))
@@ -197,7 +197,7 @@ def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
     model = pp.Model(pp.networks.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=3, seed=1)
     estimate: Any = recover(run, model)
-    direct = METHODS["innovations"].estimate(model, outputs_of(run, model), None)
+    direct = METHODS["innovations"].estimate(model, answers_of(run, model), None)
     np.testing.assert_array_equal(estimate.variance, direct.variance)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
     assert estimate.value.shape == (3, n)

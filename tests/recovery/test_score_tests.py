@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, ScoreTests, diagnose_fit, limits, outputs_of
+from peerpressure.recovery import Observation, ScoreTests, answers_of, diagnose_fit, limits
 from peerpressure.recovery._score_tests import score_tests
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, FACTORS, NOISES, STARTS, Array
@@ -29,7 +29,7 @@ class Parameters(NamedTuple):
     hidden: Array
 
 
-def terms(model: pp.Model, data: pp.recovery.Outputs, at: Parameters) -> tuple[Array, Array]:
+def terms(model: pp.Model, data: pp.recovery.Answers, at: Parameters) -> tuple[Array, Array]:
     """Return E and log m of every output whose step is observed, NaN elsewhere; (replicates, T, n) each.
 
     Written from y_t = (s(x_t + ε_t) + ρ_t A y_{t−1})/(s + ρ_t d), x_{t+1} = x_t + η_t(y_t − x_t), step by step.
@@ -64,7 +64,7 @@ def terms(model: pp.Model, data: pp.recovery.Outputs, at: Parameters) -> tuple[A
 class Oracle:
     """Efficient scores of directions in standard errors, with x₀, log σ and log ρ unknown."""
 
-    def __init__(self, model: pp.Model, data: pp.recovery.Outputs, at: Parameters) -> None:
+    def __init__(self, model: pp.Model, data: pp.recovery.Answers, at: Parameters) -> None:
         self.model, self.data = model, data
         self.E, _ = terms(model, data, at)
         self.used = np.isfinite(self.E)
@@ -97,7 +97,7 @@ class Oracle:
         return float((U[0] - share @ U[1:]) / np.sqrt(info[0, 0] - share @ info[1:, 0]))
 
 
-def fitted(model: pp.Model, data: pp.recovery.Outputs) -> Parameters:
+def fitted(model: pp.Model, data: pp.recovery.Answers) -> Parameters:
     """Return the parameters of the model with x₀ and the size of the noise at their best."""
     known, plain = np.nan_to_num(data.known), model.network.adjacency.toarray()
     at = Parameters(plain, np.abs(plain).sum(axis=1), model.s, 0.0, 0.0, known.copy())
@@ -163,7 +163,7 @@ CASES: dict[str, tuple[pp.Model, Observation | None]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_scores_are_those_of_the_likelihood(name: str) -> None:
     model, look = CASES[name]
-    data = outputs_of(pp.simulate(model, STEPS, 2, seed=1, record="all"), model, look)
+    data = answers_of(pp.simulate(model, STEPS, 2, seed=1, record="all"), model, look)
     assert_scores(model, data)
 
 
@@ -173,10 +173,10 @@ def test_outputs_that_are_missing_here_and_there() -> None:
     assert run.states is not None
     states = np.array(run.states)
     states[:, np.random.default_rng(1).random(states.shape[1:]) < 0.08] = np.nan
-    assert_scores(model, outputs_of(replace(run, states=states), model))
+    assert_scores(model, answers_of(replace(run, states=states), model))
 
 
-def assert_scores(model: pp.Model, data: pp.recovery.Outputs) -> None:
+def assert_scores(model: pp.Model, data: pp.recovery.Answers) -> None:
     """Check the largest and the smallest scores of each kind against the oracle."""
     at, both = fitted(model, data), not model.network.directed
     found, oracle = score_tests(model, data), Oracle(model, data, at)
@@ -275,7 +275,7 @@ def test_size(noise: pp.noise.Noise) -> None:
     rejected = dict.fromkeys(("stubbornness", "sign", "tie"), 0)
     for r in range(24):
         one = replace(run, states=run.states[r : r + 1], replicates=run.replicates[r : r + 1])
-        scores = score_tests(model, outputs_of(one, model)).scores
+        scores = score_tests(model, answers_of(one, model)).scores
         for kind in rejected:
             rejected[kind] += min(score.p_value for score in scores if score.kind == kind) <= 0.05
     # More than 7 of 24 at a rate of 5 % have a probability of 1e-5.
@@ -284,14 +284,14 @@ def test_size(noise: pp.noise.Noise) -> None:
 
 def test_the_size_of_noise_and_pressure_makes_no_difference() -> None:
     model = setting()
-    data = outputs_of(pp.simulate(model, 50, seed=1), model)
+    data = answers_of(pp.simulate(model, 50, seed=1), model)
     one, other = (score_tests(replace(model, noise=pp.Gaussian(std)), data) for std in (1.0, 0.01))
     np.testing.assert_allclose([s.z for s in one.scores], [s.z for s in other.scores], rtol=1e-8)
 
 
 def test_same_answer_every_time() -> None:
     model = setting()
-    data = outputs_of(pp.simulate(model, 50, seed=1), model)
+    data = answers_of(pp.simulate(model, 50, seed=1), model)
     assert score_tests(model, data).scores == score_tests(model, data).scores
 
 
@@ -311,7 +311,7 @@ def test_same_answer_every_time() -> None:
 )
 def test_refusals_say_why(parts: Any, look: Observation | None, reason: str) -> None:
     model = setting(**parts)
-    found = score_tests(model, outputs_of(pp.simulate(model, 30, seed=1), model, look))
+    found = score_tests(model, answers_of(pp.simulate(model, 30, seed=1), model, look))
     assert not found.scores
     assert reason in found.reason
     assert str(found) == f"not tested: {found.reason}"

@@ -1,4 +1,4 @@
-"""Outputs from elsewhere: data frames and CSV files, whole, with holes, and wrong."""
+"""Answers from elsewhere: data frames and CSV files, whole, with holes, and wrong."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import TypeAlias, final
 import numpy as np
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.fitting._answers import Answers, Gaussians
+from peerpressure.fitting._answers import AnswersWithErrors, Gaussians
 from peerpressure.fitting._latent_path import LatentPath, Measurement, log_density
 from peerpressure.fitting._maximum import Maximum
 from peerpressure.fitting._parameters import PARAMETERS, Shared
@@ -47,7 +47,7 @@ class AnswerLikelihood:
     ----------
     names : tuple of str
         The name of each coordinate.
-    answers : Answers
+    answers : AnswersWithErrors
         The answers that are explained, NaN in the row before the first step if it is given.
     filled : array, (T + 1, n)
         The answers, with a guess in place of those that are missing.
@@ -70,7 +70,7 @@ class AnswerLikelihood:
     """
 
     names: tuple[str, ...]
-    answers: Answers
+    answers: AnswersWithErrors
     filled: Array
     listening: Array
     slope: Array

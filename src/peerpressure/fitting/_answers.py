@@ -75,7 +75,7 @@ Law: TypeAlias = Callable[[Array], tuple[LatentPath, Array]]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Answers:
+class AnswersWithErrors:
     """Answers of one replicate, (T + 1, n), on a grid of ``spacing`` or without one, NaN where there are none.
 
     With a ``scale``, its first and last points, they are ordered categories.

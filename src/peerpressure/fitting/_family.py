@@ -24,7 +24,7 @@ from scipy import special
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_likelihood import MOST_RATIO, AnswerLikelihood
-from peerpressure.fitting._answers import Answers
+from peerpressure.fitting._answers import AnswersWithErrors
 from peerpressure.fitting._courses import Course
 from peerpressure.fitting._integrated import (
     DRAWS,
@@ -589,7 +589,7 @@ def measured_likelihood(
     changes = not panel.model.is_constant
     return AnswerLikelihood(
         names=names,
-        answers=Answers(np.concatenate([np.full((1, n), np.nan), scored]), errors.spacing, errors.scale),
+        answers=AnswersWithErrors(np.concatenate([np.full((1, n), np.nan), scored]), errors.spacing, errors.scale),
         filled=panel.filled,
         listening=np.array([A.toarray() for A in panel.listening[: None if changes else 1]]),
         slope=panel.slope,

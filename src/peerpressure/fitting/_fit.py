@@ -27,7 +27,7 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.fitting._answer_likelihood import AnswerLikelihood
-from peerpressure.fitting._answers import Answers
+from peerpressure.fitting._answers import AnswersWithErrors
 from peerpressure.fitting._joint_fit import FitDesign, ProfileLikelihood, Sample
 from peerpressure.fitting._latent_path import first_opinions
 from peerpressure.fitting._likelihood_fit import LikelihoodFit, notes_on
@@ -51,7 +51,7 @@ from peerpressure.recovery.data import refuse_model, run_of, single
 from peerpressure.recovery.digits import AS_ANSWERS, HARMLESS, grid_note, spacing_of, spoils
 from peerpressure.recovery.estimate import estimate_from
 from peerpressure.recovery.innovations import ObservedSteps, observed_steps
-from peerpressure.recovery.observation import Observation, Outputs, observed_already, selected
+from peerpressure.recovery.observation import Answers, Observation, observed_already, selected
 from peerpressure.schedules import Constant
 from peerpressure.support.parameters import checked_level
 from peerpressure.support.progress import ShouldStop, cancellable
@@ -82,7 +82,7 @@ def fit(
 
     Parameters
     ----------
-    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+    data : Trajectory, Answers, pandas.DataFrame, xarray.Dataset, array or path
         A run with recorded states, or observed answers in any form that `observations_of` takes.
     model : Model
         The model; the values of unknown parameters in it are not used.
@@ -162,7 +162,7 @@ class _FittedPart(NamedTuple):
 
 
 def _fit_part(
-    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None, level: float, *, alone: bool
+    model: Model, data: Answers, unknown: Sequence[str], pieces: Sequence[int] | None, level: float, *, alone: bool
 ) -> _FittedPart:
     """Return the fits of replicates that have the same gaps; of several parts, one without enough steps only fails."""
     try:
@@ -185,9 +185,9 @@ def _fit_part(
     return _FittedPart(what, rows, fits, reasons)
 
 
-def _parts(data: Data, model: Model, observation: Observation | None) -> list[Outputs]:
+def _parts(data: Data, model: Model, observation: Observation | None) -> list[Answers]:
     """Return what is observed, replicate by replicate where their gaps differ."""
-    if isinstance(data, Outputs):
+    if isinstance(data, Answers):
         return [observed_already(data, model, observation)]
     run, _ = run_of(data, model)
     if run.states is None or not _gaps_differ(run.states):
@@ -202,7 +202,7 @@ def _gaps_differ(states: NDArray[Any]) -> bool:
     )
 
 
-def _common_pieces(parts: list[Outputs], unknown: Sequence[str]) -> Sequence[int] | None:
+def _common_pieces(parts: list[Answers], unknown: Sequence[str]) -> Sequence[int] | None:
     """Return the pieces of an unknown pressure that all parts share; None if one part decides for itself."""
     if len(parts) == 1 or "pressure" not in unknown:
         return None
@@ -210,7 +210,7 @@ def _common_pieces(parts: list[Outputs], unknown: Sequence[str]) -> Sequence[int
     return [int(t) for t in doubling_pieces(times[times > 0])]
 
 
-def _stacked_outputs(parts: list[Outputs]) -> Outputs:
+def _stacked_outputs(parts: list[Answers]) -> Answers:
     """Return the answers of all parts as one, with the gaps of the first."""
     if len(parts) == 1:
         return parts[0]
@@ -222,7 +222,7 @@ def _stacked_outputs(parts: list[Outputs]) -> Outputs:
 
 
 def _replicates(
-    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None, level: float
+    model: Model, data: Answers, unknown: Sequence[str], pieces: Sequence[int] | None, level: float
 ) -> tuple[Unknowns, Present | None, Sequence[Callable[[], ReplicateFit]]]:
     """Return the unknowns, the rows that are scored given all others, and a function for each replicate that fits it.
 
@@ -242,7 +242,7 @@ def _replicates(
 
 
 def _prepared(
-    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
+    model: Model, data: Answers, unknown: Sequence[str], pieces: Sequence[int] | None
 ) -> tuple[Unknowns, FitDesign, list[Sample]]:
     """Return the unknowns, what replicates share, and the replicates."""
     if not (unknown or data.seen.free.size):
@@ -267,7 +267,7 @@ def _prepared(
     return what, design, samples
 
 
-def _regressors(design: FitDesign, data: Outputs, path: Array) -> Array:
+def _regressors(design: FitDesign, data: Answers, path: Array) -> Array:
     """Return what hidden opinions may depend on: a constant, and the first answers if these are conditioned on."""
     first = int(data.seen.times[0])
     counts = bool(design.used[design.rows == first - 1].any())
@@ -348,7 +348,7 @@ def _settled(
 
 def _gathered(
     what: Unknowns,
-    data: Outputs,
+    data: Answers,
     rows: Present | None,
     fits: list[ReplicateFit | None],
     reasons: tuple[str | None, ...],
@@ -395,7 +395,7 @@ def _typical(values: Array) -> Array:
     return np.where(lost, np.nan, np.nanmedian(np.where(lost, 0.0, values), axis=0))
 
 
-def _grid_remark(what: Unknowns, data: Outputs, parameters: Mapping[str, UnknownParameter]) -> _Remark | None:
+def _grid_remark(what: Unknowns, data: Answers, parameters: Mapping[str, UnknownParameter]) -> _Remark | None:
     """Return the remark on an undeclared grid, beside the noise that the fit itself has found."""
     if _is_measured(data, what.names) or (spacing := spacing_of(data)) is None:
         return None
@@ -420,13 +420,13 @@ def _stacked(parameters: Sequence[UnknownParameter | None], *, many: bool = True
 # Answers with errors.
 
 
-def _is_measured(data: Outputs, unknown: Sequence[str]) -> bool:
+def _is_measured(data: Answers, unknown: Sequence[str]) -> bool:
     """Return whether answers are seen through errors, known or unknown."""
     return bool(data.seen.noise_variance) or "measurement_noise" in unknown
 
 
 def _answer_problems(
-    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
+    model: Model, data: Answers, unknown: Sequence[str], pieces: Sequence[int] | None
 ) -> list[tuple[Unknowns, AnswerLikelihood]]:
     """Return the unknowns and the likelihood of each replicate."""
     own = [name for name in unknown if name in PARAMETERS and PARAMETERS[name].scale is None]
@@ -448,10 +448,10 @@ def _answer_problems(
     values = np.full((len(data.values), seen.last + 1, model.n), np.nan)
     for row, t in enumerate(seen.times):
         values[:, t, seen.agents] = data.at(row)
-    return [(what, _likelihood(what, Answers(path, seen.rounding, seen.scale))) for path in values]
+    return [(what, _likelihood(what, AnswersWithErrors(path, seen.rounding, seen.scale))) for path in values]
 
 
-def _likelihood(what: Unknowns, answers: Answers) -> AnswerLikelihood:
+def _likelihood(what: Unknowns, answers: AnswersWithErrors) -> AnswerLikelihood:
     """Return the likelihood of the answers of one replicate in the shared coordinates."""
     model, names, n = what.model, what.coordinates, what.model.n
     updates = [model.update(int(t)) for t in what.times]

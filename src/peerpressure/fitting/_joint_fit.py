@@ -80,7 +80,7 @@ class FitDesign:
 @final
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Outputs y_1, y_2, … of one replicate, (last, n), their coupling d y_t − a_t, (T, n), and x₀ or NaN, (n,).
+    """Answers y_1, y_2, … of one replicate, (last, n), their coupling d y_t − a_t, (T, n), and x₀ or NaN, (n,).
 
     Further axes may stand before, for the responses of answers to several opinions.
     """
@@ -370,7 +370,7 @@ class ProfileLikelihood:
                 place = at[row]
                 degrees, pull = self.design.degrees[place], rho[row] * state.w
                 expected = self._expected_noise(noise, place, shared.phi)
-                # Outputs that are only conditioned on do not respond: those whose own past is not observed.
+                # Answers that are only conditioned on do not respond: those whose own past is not observed.
                 public = self.design.used[place] * (hidden + expected + pull * around) / (1 + pull * degrees)
                 coupling[:, place] = degrees * public - around
                 noise = public + pull * coupling[:, place] - hidden

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from peerpressure.recovery._diagnostics import FitDiagnostics
-    from peerpressure.recovery.observation import Outputs
+    from peerpressure.recovery.observation import Answers
 
 
 @final
@@ -50,7 +50,7 @@ class LikelihoodFit:
         First steps of the pieces on which an unknown "pressure" is constant.
     notes : tuple of str
         What a reader must know of the result: parameters that are not identified, and doubts about the answers.
-    data : Outputs or None
+    data : Answers or None
         The answers.
     rows : array of bool, (steps, agents), or None
         The answers that the likelihood scores: those of an agent who is observed together with all of its neighbours of
@@ -84,7 +84,7 @@ class LikelihoodFit:
     failures: tuple[str | None, ...] = ()
     pieces: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     notes: tuple[str, ...] = ()
-    data: Outputs | None = None
+    data: Answers | None = None
     rows: NDArray[np.bool_] | None = None
 
     @property

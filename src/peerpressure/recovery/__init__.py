@@ -10,11 +10,11 @@ from peerpressure.support.namespaces import attach
 # For other packages and for annotations.
 _INTERNAL = (
     "AUTO",
+    "Answers",
     "Covariance",
     "Estimator",
     "Information",
     "Method",
-    "Outputs",
     "ResolvedObservation",
     "Score",
     "ScoreTests",

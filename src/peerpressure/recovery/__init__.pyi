@@ -15,9 +15,9 @@ from ._residuals import diagnose_fit as diagnose_fit
 from .data import observations_of as observations_of, read_observations as read_observations
 from .estimate import Covariance as Covariance, Estimate as Estimate, Target as Target
 from .observation import (
+    Answers as Answers,
     Observation as Observation,
-    Outputs as Outputs,
     ResolvedObservation as ResolvedObservation,
-    outputs_of as outputs_of,
+    answers_of as answers_of,
     who_updated as who_updated,
 )

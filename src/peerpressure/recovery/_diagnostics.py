@@ -22,7 +22,7 @@ from peerpressure.support.text import html_table
 if TYPE_CHECKING:
     import pandas
 
-    from peerpressure.recovery.observation import Outputs
+    from peerpressure.recovery.observation import Answers
 
 
 # Tests of residuals that are independent and standard normal if the model is right: by size, agent, lag, step and law.
@@ -283,7 +283,7 @@ def holm(p: Array) -> Array:
 
 # Below the first the fit is doubtful; below the second, chance is ruled out for all practical purposes.
 DOUBTFUL, REJECTED = 0.01, 1e-4
-# Outputs that are inverted, and multiplications of a filter, within a second or so.
+# Answers that are inverted, and multiplications of a filter, within a second or so.
 _QUICK, _QUICK_FILTER = 1e6, 1e8
 _IMPOSSIBLE = "answers contradict the model where it leaves no room for noise"
 
@@ -462,7 +462,7 @@ class FitDiagnostics:
     ----------
     system : Model or SDE
         The model under test.
-    outputs : Outputs
+    outputs : Answers
         What was observed.
     residuals_of : callable
         Function of both that returns the standardised errors of prediction, or None if there are none.
@@ -497,11 +497,11 @@ class FitDiagnostics:
     """
 
     system: System
-    outputs: Outputs
+    outputs: Answers
     # Both need estimators, and estimates contain diagnostics: the functions come in from above.
-    residuals_of: Callable[[System, Outputs], Residuals | None] = field(repr=False)
-    likelihood_of: Callable[[System, Outputs], Likelihood | None] = field(repr=False)
-    misses_of: Callable[[System, Outputs], ScoreTests] = field(repr=False)
+    residuals_of: Callable[[System, Answers], Residuals | None] = field(repr=False)
+    likelihood_of: Callable[[System, Answers], Likelihood | None] = field(repr=False)
+    misses_of: Callable[[System, Answers], ScoreTests] = field(repr=False)
     estimated: tuple[str, ...] = ()
 
     @cached_property

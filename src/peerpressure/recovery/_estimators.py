@@ -41,7 +41,7 @@ from peerpressure.recovery.estimate import (
 from peerpressure.recovery.innovations import check_complete, innovations, invert, open_steps, refuse_impossible
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, SHARE_TOLERANCE
-from peerpressure.recovery.observation import Observation, Outputs, observed
+from peerpressure.recovery.observation import Answers, Observation, observed
 from peerpressure.support.progress import ShouldStop, cancellable
 from peerpressure.support.resources import few_threads
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 TARGETS = ("initial", "current")
 # Every method takes a model; those that are continuous take an SDE as well.
-Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
+Method: TypeAlias = Callable[[Any, Answers, Prior | None], Estimate]
 
 
 class Estimator(NamedTuple):
@@ -122,7 +122,7 @@ def recover(
 
     Parameters
     ----------
-    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+    data : Trajectory, Answers, pandas.DataFrame, xarray.Dataset, array or path
         A run with recorded states, or observed answers in any form that `recovery.observations_of` takes.
     model : Model or SDE
         The model that the observer assumes. Steps of an SDE are those of its grid.
@@ -177,7 +177,7 @@ def recover(
             return _recover(system, outputs, method, prior, target)
 
 
-def _recover(system: System, data: Outputs, method: str, prior: Prior | None, target: Target) -> Estimate:
+def _recover(system: System, data: Answers, method: str, prior: Prior | None, target: Target) -> Estimate:
     prior = None if prior is None else prior.in_order(system.model.network.labels)
     method, system, why = (method, system, "") if method != AUTO else _automatic(system, data)
     row = METHODS[method]
@@ -205,7 +205,7 @@ def _recover(system: System, data: Outputs, method: str, prior: Prior | None, ta
     return replace(estimate, target=target, replicates=data.replicates, diagnostics=diagnostics_of(system, data))
 
 
-def _settled(estimator: Method, system: System, data: Outputs, prior: Prior | None) -> Estimate:
+def _settled(estimator: Method, system: System, data: Answers, prior: Prior | None) -> Estimate:
     """Return the estimate with the error that rounding makes in it, measured from copies of the answers."""
     room = has_room_for_copies(data)
     # Small networks always use copies, which cost less than estimating twice.
@@ -233,7 +233,7 @@ class _Choice(NamedTuple):
     why: str
 
 
-def _automatic(system: System, data: Outputs) -> _Choice:
+def _automatic(system: System, data: Answers) -> _Choice:
     """Return the best linear method for these answers, and the noise where it is unknown."""
     method, why = _linear(data), "" if data.complete else f"kalman was chosen: {_what_is_missing(data)}"
     model = system.model
@@ -244,7 +244,7 @@ def _automatic(system: System, data: Outputs) -> _Choice:
     return _Choice(method, _with_noise(system, std), "; ".join(filter(None, (why, words))))
 
 
-def _what_is_missing(data: Outputs) -> str:
+def _what_is_missing(data: Answers) -> str:
     seen = data.seen
     if not seen.everyone:
         return f"{seen.agents.size:,} of {seen.n:,} agents are observed"
@@ -257,7 +257,7 @@ def _with_noise(system: System, std: float) -> System:
     return system.with_model(replace(system.model, noise=Gaussian(std)))
 
 
-def _noise_size(system: System, data: Outputs) -> float:
+def _noise_size(system: System, data: Answers) -> float:
     """Return the standard deviation of white Gaussian noise that the answers show, by restricted likelihood.
 
     Standardised residuals under unit noise are those of any size but for their scale. Rounding adds an error of a known
@@ -275,7 +275,7 @@ def _noise_size(system: System, data: Outputs) -> float:
     return std
 
 
-def _beside_rounding(variance: Callable[[float], float], data: Outputs) -> float:
+def _beside_rounding(variance: Callable[[float], float], data: Answers) -> float:
     """Return the size of noise at which residuals have unit variance, 0 where rounding alone explains them."""
     from scipy import optimize
 
@@ -288,7 +288,7 @@ def _beside_rounding(variance: Callable[[float], float], data: Outputs) -> float
     return float(optimize.brentq(lambda std: variance(std) - 1, least, most, rtol=1e-6))
 
 
-def _remarks(system: System, data: Outputs) -> Iterator[str]:
+def _remarks(system: System, data: Answers) -> Iterator[str]:
     """Yield what a reader must know about how the answers were read."""
     if data.leaves_start:
         yield UNUSED_START
@@ -303,7 +303,7 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
         yield COARSE_ROUNDING
 
 
-def _contradictory_grid(system: System, data: Outputs) -> float | None:
+def _contradictory_grid(system: System, data: Answers) -> float | None:
     """Return the spacing of answers without noise that are on a grid and contradict the model: it is not their own."""
     if system.is_continuous or not (system.noise.is_zero and data.complete and is_invertible(system.model)):
         return None
@@ -330,12 +330,12 @@ def _check_names(method: str, target: str) -> None:
 # Methods that leave to another one what they cannot do themselves.
 
 
-def _linear(data: Outputs) -> str:
+def _linear(data: Answers) -> str:
     """Return the best linear method for these answers."""
     return "innovations" if data.complete else "kalman"
 
 
-def _by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+def _by_innovations(system: System, data: Answers, prior: Prior | None = None) -> Estimate:
     if system.is_continuous:
         return estimate_of(system.model, data, "innovations", gathered(system, data, prior))
     if not is_invertible(system.model):
@@ -343,7 +343,7 @@ def _by_innovations(system: System, data: Outputs, prior: Prior | None = None) -
     return innovations(system.model, data, prior)
 
 
-def _by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+def _by_filter(system: System, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from any answers.
 
     It is found by a filter on the state, O(steps · agents³), or by eliminating unobserved states, O(steps · front³) for
@@ -357,7 +357,7 @@ def _by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Est
     return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
 
 
-def _by_likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def _by_likelihood(model: Model, data: Answers, prior: Prior | None = None) -> Estimate:
     # At a step without noise a density does not exist; the linear methods treat such equations as exact.
     silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
     if silent or isinstance(model.noise, Gaussian):
@@ -371,7 +371,7 @@ def _by_likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> E
 # x_{T+1} tends to 0 with π_T even where that of x₀ does not.
 
 
-def _current_by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+def _current_by_innovations(system: System, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return π_T x̂₀ + k_T from complete answers, with covariance π_T Cov(x̂₀) π_T."""
     if system.is_continuous:
         # Between the observed times of an equation, opinions adapt to what is not seen.
@@ -392,7 +392,7 @@ def _current_by_innovations(system: System, data: Outputs, prior: Prior | None =
     )
 
 
-def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+def _current_by_filter(system: System, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return the filter's posterior of x_{T+1}, from any answers."""
     model = system.model
     if model.n > limits.PARTIAL_LIMIT:

@@ -22,7 +22,7 @@ from peerpressure.recovery.least_squares import is_identified, separate_noise
 from peerpressure.recovery.limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 
 if TYPE_CHECKING:
-    from peerpressure.recovery.observation import Outputs
+    from peerpressure.recovery.observation import Answers
 
 
 @final
@@ -299,7 +299,7 @@ def frozen_draw_count(system: System) -> int:
     return system.n if system.model.noise.is_frozen and system.layout.has_memory else 0
 
 
-def prior_information(model: Model, data: Outputs, prior: Prior | None, frozen_draws: int = 0) -> InformationState:
+def prior_information(model: Model, data: Answers, prior: Prior | None, frozen_draws: int = 0) -> InformationState:
     """Return the information state before any step: opinions observed at the start, and the prior."""
     n, replicates = model.n, data.known.shape[0]
     known = np.flatnonzero(~np.isnan(data.known[0]))
@@ -316,12 +316,12 @@ def prior_information(model: Model, data: Outputs, prior: Prior | None, frozen_d
     return nothing_yet.condition(exact, np.zeros(known.size), noisy)
 
 
-def size_of(data: Outputs) -> float:
+def size_of(data: Answers) -> float:
     """Return the size of the answers, 1 where all of them are 0."""
     return float(np.nanmax(np.abs(data.values), initial=0.0)) or 1.0
 
 
-def estimate_of(model: Model, data: Outputs, method: str, state: InformationState) -> Estimate:
+def estimate_of(model: Model, data: Answers, method: str, state: InformationState) -> Estimate:
     """Return the posterior of x₀ as an estimate."""
     solution, free = state.solve(), data.seen.free
     posterior = solution.posterior.part(slice(0, model.n))

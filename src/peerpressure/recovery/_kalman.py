@@ -36,7 +36,7 @@ from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.estimate import with_copies, without_copies
 from peerpressure.recovery.least_squares import separate_noise
 from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
-from peerpressure.recovery.observation import Outputs, observed
+from peerpressure.recovery.observation import Answers, observed
 from peerpressure.support.resources import few_threads, require_memory
 from peerpressure.support.results import read_only
 
@@ -100,7 +100,7 @@ class FilterState:
 
         Notes
         -----
-        Outputs are taken one by one, which needs no inverse: K = R w/f with w = Rᵀh and f = w·w + noise, and the root
+        Answers are taken one by one, which needs no inverse: K = R w/f with w = Rᵀh and f = w·w + noise, and the root
         of the covariance becomes R − R w wᵀ/(f + √(f noise)). If f may be a rounding error of 0, the answer is an
         exact fact about θ, whose error is √f all the same, for f may be what it seems to be.
         """
@@ -177,7 +177,7 @@ class FilterStep:
     exact: NDArray[np.int64]
 
 
-def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[FilterStep]:
+def run_filter(system: System, data: Answers, prior: Prior | None) -> Iterator[FilterStep]:
     """Yield the filter's steps at t = 0, 1, … up to the last observed one."""
     n, has_memory = system.n, system.layout.has_memory
     # θ has its own information state, separate from z: this is what makes a diffuse (absent) prior exact instead of a
@@ -214,7 +214,7 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
         yield FilterStep(t, step, predicted, corrections, legible, state, information, agents[: 0 if noise else None])
 
 
-def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
+def last_step(system: System, data: Answers, prior: Prior | None) -> FilterStep:
     """Return the filter at the last observed step."""
     # The deque drops earlier steps: memory does not grow with time.
     return deque(run_filter(system, data, prior), maxlen=1)[0]
@@ -332,7 +332,7 @@ class StatePath:
         return f"StatePath(times {self.times[0]:g}–{self.times[-1]:g}, hidden {self.hidden!r}, public {self.public!r})"
 
 
-def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+def gathered(system: System, data: Answers, prior: Prior | None = None) -> InformationState:
     """Return what answers tell that are dealt with step by step.
 
     Complete answers are inverted where they are the whole state. Between the observed times of an equation, hidden
@@ -344,7 +344,7 @@ def gathered(system: System, data: Outputs, prior: Prior | None = None) -> Infor
     return last_step(system, data, prior).information
 
 
-def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+def step_by_step(system: System, data: Answers, prior: Prior | None = None) -> InformationState:
     """Return what complete answers tell where noise of one step is correlated between agents, as in continuous time.
 
     y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
@@ -371,8 +371,8 @@ def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> Stat
 
     Parameters
     ----------
-    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        The observed answers, from `outputs_of`, or all of a run in any form that `observations_of` takes.
+    data : Trajectory, Answers, pandas.DataFrame, xarray.Dataset, array or path
+        The observed answers, from `answers_of`, or all of a run in any form that `observations_of` takes.
     model : Model or SDE
         The model of the run.
     prior : Prior, optional
@@ -397,9 +397,9 @@ def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> Stat
     --------
     >>> from peerpressure import Gaussian, Model, Observation, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.recovery import kalman_filter, outputs_of
+    >>> from peerpressure.recovery import kalman_filter, answers_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.1))
-    >>> data = outputs_of(simulate(model, steps=20, seed=1, record="all"), model, Observation(agents=[0]))
+    >>> data = answers_of(simulate(model, steps=20, seed=1, record="all"), model, Observation(agents=[0]))
     >>> kalman_filter(data, model).hidden.identified[[1, 20]].tolist()
     [[False, False], [True, True]]
     """
@@ -420,8 +420,8 @@ def kalman_smoother(data: Data, model: System, prior: Prior | None = None) -> St
 
     Parameters
     ----------
-    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        The observed answers, from `outputs_of`, or all of a run in any form that `observations_of` takes.
+    data : Trajectory, Answers, pandas.DataFrame, xarray.Dataset, array or path
+        The observed answers, from `answers_of`, or all of a run in any form that `observations_of` takes.
     model : Model or SDE
         The model of the run.
     prior : Prior, optional
@@ -449,9 +449,9 @@ def kalman_smoother(data: Data, model: System, prior: Prior | None = None) -> St
     --------
     >>> from peerpressure import Gaussian, Model, Observation, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.recovery import kalman_smoother, outputs_of
+    >>> from peerpressure.recovery import kalman_smoother, answers_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.1))
-    >>> data = outputs_of(simulate(model, steps=20, seed=1, record="all"), model, Observation(agents=[0]))
+    >>> data = answers_of(simulate(model, steps=20, seed=1, record="all"), model, Observation(agents=[0]))
     >>> kalman_smoother(data, model).public.identified.all()
     np.True_
     """
@@ -486,7 +486,7 @@ def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:
     return PosteriorPath(mean, covariance, np.stack([p.identified for p in each]))
 
 
-def _check_size(system: System, data: Outputs) -> None:
+def _check_size(system: System, data: Answers) -> None:
     # Doubles of about six matrices per step: root, slope, gains and the copies that the two passes and the result need.
     needed = 6 * 8 * (data.seen.last + 1) * system.layout.memory.start**2
     remedy = "use the method kalman for the estimate at the end, which keeps one step"

@@ -17,7 +17,7 @@ from peerpressure.noise import Noise, Rademacher, StudentT, Uniform
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery.estimate import Estimate, estimate_from
 from peerpressure.recovery.innovations import observed_steps
-from peerpressure.recovery.observation import Outputs
+from peerpressure.recovery.observation import Answers
 from peerpressure.support.progress import check_cancelled
 
 # Maximum likelihood of a constant observed with noise, ξ_t = x₀ + σ_t u_t, for each law of u, and exact intervals.
@@ -272,7 +272,7 @@ class LocationInterval:
 NAME = "likelihood"
 
 
-def likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def likelihood(model: Model, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return the maximum of the likelihood of the model's own noise law.
 
     It is from the ξ_t = x₀ + ε_t of all steps that are observed from beginning to end (Laplace: their median; uniform:
@@ -284,7 +284,7 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None) -> Estim
     return _with_prior(_of_law(model, data), data, prior)
 
 
-def _of_law(model: Model, data: Outputs) -> Estimate:
+def _of_law(model: Model, data: Answers) -> Estimate:
     """Return the maximum likelihood of each agent's ξ_t under white noise that is not Gaussian."""
     if model.noise.autocorrelation:
         rule = "the likelihood of noise that is not Gaussian needs fresh noise at every step"
@@ -312,7 +312,7 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
     return replace(estimate, exact_interval=ends)
 
 
-def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estimate:
+def _with_prior(estimate: Estimate, data: Answers, prior: Prior | None) -> Estimate:
     """Return the best linear combination of an unbiased estimate and a prior."""
     if prior is None:
         return estimate

@@ -42,7 +42,7 @@ from peerpressure.recovery._network_likelihood import (
 )
 from peerpressure.recovery.data import observations_of
 from peerpressure.recovery.digits import HARMLESS, has_density, spacing_of
-from peerpressure.recovery.observation import Observation, outputs_of
+from peerpressure.recovery.observation import Observation, answers_of
 from peerpressure.schedules import Schedule, as_schedule
 from peerpressure.simulation.trajectory import Trajectory
 from peerpressure.support.progress import ShouldStop, cancellable
@@ -284,7 +284,7 @@ def _steps(
     run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None
 ) -> tuple[Steps, Index, float | None]:
     """Return the usable steps, the observed agents, and the spacing of a grid on which their answers lie."""
-    data = outputs_of(run, run.model, observation)
+    data = answers_of(run, run.model, observation)
     if data.seen.rounding:
         rule = "answers must be exact for the network to be inferred"
         remedy = "leave rounding out; differences of late opinions are smaller than it as a rule"

@@ -41,7 +41,7 @@ from peerpressure.recovery.least_squares import (
     solve,
 )
 from peerpressure.recovery.limits import BLOCK_BYTES, NEGLIGIBLE, NEGLIGIBLE_ERROR, STACKED_NUMBERS
-from peerpressure.recovery.observation import Outputs, ResolvedObservation
+from peerpressure.recovery.observation import Answers, ResolvedObservation
 from peerpressure.theory.propagation import forward_moments
 
 OLS, WLS, SNAPSHOT = "ols", "wls", "snapshot"
@@ -114,13 +114,13 @@ class RegressionDesign:
         # Columns are computed separately, so rounding breaks the symmetry on which `eigh` relies.
         return (H + H.T) / 2, (V + V.T) / 2
 
-    def offset(self, data: Outputs) -> Array:
+    def offset(self, data: Answers) -> Array:
         """Return the known part of the mean answers, (T, k, replicates), or (T, k, 1) if common to all."""
         # With no known start all replicates have the same offset, and one column is enough.
         known = np.nan_to_num(data.known.T if self.seen.free.size < self.model.n else data.known[:1].T)
         return self._mean(known, self._start.offset)
 
-    def observed(self, data: Outputs) -> Array:
+    def observed(self, data: Answers) -> Array:
         """Return the rows that the free opinions must explain, (T, k, replicates)."""
         rows = np.nan_to_num(np.moveaxis(np.asarray(data.values, dtype=np.float64), 0, 2))
         return np.asarray((rows - self.offset(data)) * self.present[:, :, None])
@@ -225,7 +225,7 @@ class RegressionDesign:
         return bool(self.present.all())
 
 
-def design_of(model: Model, data: Outputs) -> RegressionDesign:
+def design_of(model: Model, data: Answers) -> RegressionDesign:
     """Return the regression of these answers."""
     return RegressionDesign(model, data.seen, data.present)
 
@@ -279,7 +279,7 @@ def _lost_digits(G: Array, V: Array, variance: Array) -> Array:
     return np.where(lost > NEGLIGIBLE_ERROR * variance, lost + np.maximum(-variance, 0.0), 0.0)
 
 
-def as_estimate(model: Model, data: Outputs, method: str, fitted: Fit, prior: Prior | None, **facts: Any) -> Estimate:
+def as_estimate(model: Model, data: Answers, method: str, fitted: Fit, prior: Prior | None, **facts: Any) -> Estimate:
     """Return the fit as an estimate of all agents, updated by a prior if there is one."""
     value, covariance, solution = fitted.value, fitted.covariance, fitted.solution
     facts |= {"condition": solution.condition, "rank": solution.rank, "identified": solution.identified}
@@ -374,7 +374,7 @@ class NormalEquations:
         return conjugate_gradients(regularised, rhs, self._preconditioner, **settings)[0]
 
 
-def fit_large(model: Model, data: Outputs, design: RegressionDesign, method: str) -> Estimate:
+def fit_large(model: Model, data: Answers, design: RegressionDesign, method: str) -> Estimate:
     """Return the unweighted regression by conjugate gradients, its covariance as an operator."""
     normal = NormalEquations(design)
 
@@ -425,7 +425,7 @@ def first_diagonal(design: RegressionDesign) -> Array:
     return np.where(diagonal > 0, diagonal, 1.0)[design.seen.free]
 
 
-def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def ols(model: Model, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return x̂ = H⁻¹ Σ Q_tᵀ y_t with H = Σ Q_tᵀ Q_t, as if all errors were alike and independent.
 
     This is the paper's regression. Its errors are neither, for e_t adds up past noise. ``covariance`` is exact, and
@@ -448,10 +448,10 @@ def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     return as_estimate(model, data, OLS, fitted, prior, homoskedastic_covariance=textbook)
 
 
-def wls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def wls(model: Model, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return the regression of answers with weights 1/Var(e_t,i), and its exact covariance.
 
-    Outputs without noise are taken as exact; if there are no others, all weigh the same.
+    Answers without noise are taken as exact; if there are no others, all weigh the same.
     """
     check_dense(model, WLS, "forms the variance of every answer and")
     design = design_of(model, data)
@@ -485,11 +485,11 @@ def _rows_at(design: RegressionDesign, where: NDArray[np.bool_]) -> Array:
     return np.concatenate([part[where] for part in design.column_blocks()], axis=1)
 
 
-def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def snapshot(model: Model, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate from only the last step with answers: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
     check_dense(model, SNAPSHOT, "forms the covariance of the answers and")
     row = int(np.flatnonzero(data.present.any(axis=1))[-1])
-    # Outputs missing in this step are dropped, which leaves the design without gaps.
+    # Answers missing in this step are dropped, which leaves the design without gaps.
     there = np.flatnonzero(data.present[row])
     seen = replace(data.seen, times=data.seen.times[row : row + 1], agents=data.seen.agents[there])
     values = data.values[:, row : row + 1, there]
@@ -506,7 +506,7 @@ def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimat
     return estimate_from(model, data, SNAPSHOT, **solved._replace(note=f"step {seen.last} only")._asdict())
 
 
-def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def gls(model: Model, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate of x₀ (with a prior, the conditional mean) from one dense system.
 
     x̂₀ = (QᵀV⁻¹Q)⁻¹QᵀV⁻¹(Y − q),  V = L Lᵀ;  V may be singular: a combination without noise is an exact fact. Only the
@@ -525,7 +525,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     return estimate_of(model, data, "gls", information.condition(*facts))
 
 
-def stacked(model: Model, data: Outputs) -> tuple[Array, Array, Array]:
+def stacked(model: Model, data: Answers) -> tuple[Array, Array, Array]:
     """Return Q (answers, n), q (answers,) and L of all answers Y = Q x₀ + q + L w, ordered by time and then by agent.
 
     The draws w, with unit variance, are those of the initial state and of all transitions.
@@ -558,7 +558,7 @@ def stacked(model: Model, data: Outputs) -> tuple[Array, Array, Array]:
     return Q, q[:, 0], L
 
 
-def _check_stacked(model: Model, data: Outputs) -> None:
+def _check_stacked(model: Model, data: Answers) -> None:
     # L has one row per answer and about n draws per step.
     numbers = int(data.present.sum()) * model.n * max(1, data.seen.last)
     if numbers > STACKED_NUMBERS:

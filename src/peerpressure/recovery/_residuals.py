@@ -5,7 +5,7 @@ Each answer is predicted from those before it, x₀ included: with white or AR(1
     w_t = (b_t − a_t x̂_{t−1}) / √(1 + a_tᵀ P_{t−1} a_t),
 
 where x̂ and P are estimate and covariance of x₀ given the earlier answers. These recursive residuals [1]_ are exactly
-independent N(0, 1) under Gaussian noise, while those about the final x̂ are correlated. Outputs that are used up to
+independent N(0, 1) under Gaussian noise, while those about the final x̂ are correlated. Answers that are used up to
 determine x₀ have none. Under another law, w_t = Φ⁻¹(u_t), where u_t is the probability of a smaller answer given the
 earlier ones if x₀ has a flat prior. That is the conditional law of what does not depend on x₀, so the u_t are
 exactly independent and uniform, too.
@@ -44,7 +44,7 @@ from peerpressure.recovery._sparse_kalman import SparseStates, eliminate
 from peerpressure.recovery.innovations import open_steps, start_row
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery.limits import LAW_NUMBERS, NEGLIGIBLE, PATH_BYTES
-from peerpressure.recovery.observation import Observation, Outputs, observed
+from peerpressure.recovery.observation import Answers, Observation, observed
 from peerpressure.recovery.series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
 from peerpressure.support.progress import ShouldStop, cancellable, check_cancelled
 
@@ -78,7 +78,7 @@ def has_scores(noise: Noise) -> bool:
     return not isinstance(noise, (Rademacher, NoNoise)) and (isinstance(noise, Uniform) or is_on_line(noise))
 
 
-def series_residuals(model: Model, data: Outputs) -> Residuals | None:
+def series_residuals(model: Model, data: Answers) -> Residuals | None:
     part = _first_steps(data)
     if part is None:
         return None
@@ -103,7 +103,7 @@ def series_residuals(model: Model, data: Outputs) -> Residuals | None:
     return Residuals(series.times, everyone, values, Likelihood.gaussian(squares, logs, parameters, count))
 
 
-def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
+def _with_law(model: Model, data: Answers, result: Residuals) -> Residuals:
     """Return the residuals with the log-likelihood of white noise of another law, at its estimate of x₀.
 
     Where agents start from x₀, the estimate leaves out step 1, and the likelihood is a little below its maximum; that
@@ -115,7 +115,7 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
     if model.noise.autocorrelation or large or cut or not (data.complete and deviations.all()):
         return result
     if model.keeps:
-        # Outputs that are kept have no density.
+        # Answers that are kept have no density.
         return result
     estimate = likelihood(model, data) if data.seen.free.size else None
     if estimate is not None and not estimate.identified.all():
@@ -131,7 +131,7 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
     return replace(result, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
 
 
-def _first_steps(data: Outputs) -> Outputs | None:
+def _first_steps(data: Answers) -> Answers | None:
     """Return the answers, or so many of the first steps that the arrays of the inversion fit in memory."""
     steps = limits.RESIDUAL_NUMBERS // (data.known.shape[0] * data.seen.n)
     if data.seen.times.size <= steps:
@@ -139,13 +139,13 @@ def _first_steps(data: Outputs) -> Outputs | None:
     return first_outputs(data, steps) if steps >= 2 else None
 
 
-def first_outputs(data: Outputs, steps: int) -> Outputs:
+def first_outputs(data: Answers, steps: int) -> Answers:
     seen = replace(data.seen, times=data.seen.times[:steps])
     return replace(data, seen=seen, values=data.values[:, :steps], present=data.present[:steps])
 
 
 def _first_step(
-    model: Model, data: Outputs, series: Whitened, information: Array, mean: Array
+    model: Model, data: Answers, series: Whitened, information: Array, mean: Array
 ) -> tuple[Array, Array, float]:
     """Return residuals (replicates, n), their sum of squares and Σ log variance of step 1 given all later steps.
 
@@ -380,7 +380,7 @@ class _Density:
         width = np.diff(self.points, axis=1)
         width = np.concatenate([width[:, :1], width[:, 1:] + width[:, :-1], width[:, -1:]], axis=1)
         top = self.logs.max(axis=1, keepdims=True)
-        # Outputs that the law cannot have made leave no density; any of them is as impossible as another.
+        # Answers that the law cannot have made leave no density; any of them is as impossible as another.
         mass = width * np.exp(self.logs - np.where(np.isfinite(top), top, 0.0))
         total = mass.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(mass, total, out=np.zeros_like(mass), where=total > 0))
@@ -392,11 +392,11 @@ class _Density:
 _NARROW = 0.75
 # Residuals of rounded answers that an agent must have to be tested.
 _FEW_ROUNDED = 4
-# Outputs of frozen noise that are read for each agent.
+# Answers of frozen noise that are read for each agent.
 _FACTS = 12
 
 
-def residuals(system: System, data: Outputs) -> Residuals | None:
+def residuals(system: System, data: Answers) -> Residuals | None:
     """Return the residuals of answers, None if none can be computed: their law or size is out of reach."""
     model = system.model
     if not data.present.any():
@@ -421,7 +421,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
 # From the Kalman filter.
 
 
-def _filtered(system: System, data: Outputs) -> Residuals | None:
+def _filtered(system: System, data: Answers) -> Residuals | None:
     """Return the residuals of the Kalman filter, from any answers."""
     n, (replicates, steps) = system.model.n, data.values.shape[:2]
     outputs = int(data.present.sum())
@@ -458,7 +458,7 @@ def _standardised(followed: list[FilteredRows], n: int, replicates: int) -> Iter
             rows = rows.condition(A, b)
 
 
-def mean_square(system: System, data: Outputs) -> float:
+def mean_square(system: System, data: Answers) -> float:
     """Return the mean square of all residuals, 1 if the noise has the size of the model; 0 if there are none."""
     if data.seen.rounding and system.model.n <= limits.FILTER_LIMIT:
         # Single residuals of rounded answers have no continuous law, but their squares have the right mean.
@@ -497,7 +497,7 @@ class FilteredRows:
     information: InformationState
 
 
-def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
+def _rows(system: System, data: Answers) -> Iterator[FilteredRows]:
     """Yield the rows of each observed step."""
     row_of = {int(t): row for row, t in enumerate(data.seen.times)}
     # Rounding errors are independent of one another only where answers spread over several values.
@@ -514,7 +514,7 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
 # Residuals from partial answers of a large network.
 
 
-def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
+def sparse_likelihood(system: System, data: Answers) -> Likelihood | None:
     """Return the log-likelihood from the elimination of unobserved states, None if that is out of reach.
 
     Rows with unit noise have the density of the answers and of the unobserved states together; integrating these out
@@ -542,7 +542,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
 # The tests of a fit.
 
 
-def diagnostics_of(system: System, data: Outputs) -> FitDiagnostics:
+def diagnostics_of(system: System, data: Answers) -> FitDiagnostics:
     """Return tests of the hypothesis that a model made these answers; nothing is computed yet."""
     return FitDiagnostics(system, data, residuals, sparse_likelihood, score_tests)
 
@@ -559,7 +559,7 @@ def diagnose_fit(
 
     Parameters
     ----------
-    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+    data : Trajectory, Answers, pandas.DataFrame, xarray.Dataset, array or path
         A run with recorded states, or observed answers in any form that `observations_of` takes.
     model : Model or SDE
         The model under test; its hidden opinions are not used.

@@ -46,7 +46,7 @@ from peerpressure.recovery._diagnostics import Kind, Score, ScoreTests
 from peerpressure.recovery.innovations import ObservedSteps, lagged_outputs, observed_steps
 from peerpressure.recovery.least_squares import innovation_std, whiten_pair
 from peerpressure.recovery.limits import SCORED_NUMBERS
-from peerpressure.recovery.observation import Outputs
+from peerpressure.recovery.observation import Answers
 from peerpressure.support.progress import check_cancelled
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -68,7 +68,7 @@ _SPARE = 2
 _BLOCK = 1 << 16
 
 
-def score_tests(system: System, data: Outputs) -> ScoreTests:
+def score_tests(system: System, data: Answers) -> ScoreTests:
     """Return the score tests of a model from all replicates together, or the reason why there are none."""
     model, labels = system.model, tuple(system.model.network.labels)
     reason = _obstacle(system, data)
@@ -92,7 +92,7 @@ def score_tests(system: System, data: Outputs) -> ScoreTests:
 
 def _explained(
     model: Model,
-    data: Outputs,
+    data: Answers,
     steps: ObservedSteps,
     before: Array,
     scores: Sequence[Score],
@@ -113,12 +113,12 @@ def _explained(
     return tuple(sorted(out, key=lambda score: (list(laws).index(score.kind), -score.gain)))
 
 
-def is_quick(data: Outputs) -> bool:
+def is_quick(data: Answers) -> bool:
     """Return whether the tests take a second or so."""
     return DRAWS * data.values.size * data.seen.n < _QUICK
 
 
-def _obstacle(system: System, data: Outputs) -> str:
+def _obstacle(system: System, data: Answers) -> str:
     """Return why nothing can be tested, or nothing."""
     noise = system.model.noise
     if system.is_continuous:
@@ -134,7 +134,7 @@ def _obstacle(system: System, data: Outputs) -> str:
     return ""
 
 
-def _enough(data: Outputs, steps: ObservedSteps) -> Mask:
+def _enough(data: Answers, steps: ObservedSteps) -> Mask:
     """Return which agents have steps to spare once their x₀ is estimated, (n,)."""
     return np.asarray(steps.present.sum(axis=0) >= np.isnan(data.known[0]) + _SPARE)
 
@@ -232,7 +232,7 @@ class _Sums(NamedTuple):
     across: Array
 
 
-def _design(model: Model, data: Outputs, steps: ObservedSteps, before: Array) -> _Design:
+def _design(model: Model, data: Answers, steps: ObservedSteps, before: Array) -> _Design:
     """Return residuals and directions of all replicates, with what was observed ``before`` each step."""
     noise, phi, count = model.noise, model.noise.autocorrelation, len(data.known)
     follows = np.zeros((steps.times.size, 1), dtype=bool)

@@ -65,7 +65,7 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork | No
 
     See Also
     --------
-    outputs_of : What an observer sees of them.
+    answers_of : What an observer sees of them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Outputs with fewer digits than a model computes: decimals of a table, and answers on a scale.
+"""Answers with fewer digits than a model computes: decimals of a table, and answers on a scale.
 
 An observer who takes such answers as exact reads rounding errors as opinions. If noise has a density, exact answers
 never lie on a grid, so a grid is evidence of rounding that was not declared. Without noise, opinions may lie on one.
@@ -17,14 +17,14 @@ from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian, Noise
 
 if TYPE_CHECKING:
-    from peerpressure.recovery.observation import Outputs
+    from peerpressure.recovery.observation import Answers
 
 
 # Most decimals that are looked for, and last digits by which a decimal number may be off in binary.
 _DECIMALS, _LAST_DIGITS = 12, 4
 # A grid must be this many times coarser than the precision of the answers: every number lies on a fine enough one.
 _COARSER = 1000
-# Outputs below which nothing is concluded, and those from which a grid is guessed before all are read.
+# Answers below which nothing is concluded, and those from which a grid is guessed before all are read.
 _FEW, _FIRST = 6, 1000
 # Rounding to less than this part of the noise of an answer, given the earlier ones, does no harm.
 HARMLESS = 0.1
@@ -33,7 +33,7 @@ HARMLESS = 0.1
 _SPOILT = 0.01
 
 
-def spacing_of(data: Outputs, agents: NDArray[np.bool_] | None = None, *, repeats: bool = True) -> float | None:
+def spacing_of(data: Answers, agents: NDArray[np.bool_] | None = None, *, repeats: bool = True) -> float | None:
     """Return the spacing of a grid on which all answers lie, None if they have the digits of their type.
 
     ``agents`` (n,) are those that are looked at, all by default. A grid is one of decimals or, if ``repeats`` count,
@@ -88,7 +88,7 @@ def _repeated(values: Array, least: float) -> float | None:
     return spacing if spacing > least else None
 
 
-def undeclared_rounding(system: System, data: Outputs) -> float | None:
+def undeclared_rounding(system: System, data: Answers) -> float | None:
     """Return the spacing of answers that noise with a density cannot have left on a grid, where it does harm."""
     model = system.model
     noise, std = model.noise, model.noise.deviations(model.n)
@@ -111,7 +111,7 @@ def has_density(noise: Noise) -> bool:
     return isinstance(noise, Gaussian) or hasattr(noise.unit().dist, "pdf")
 
 
-def _noise_of_outputs(system: System, data: Outputs) -> Array:
+def _noise_of_outputs(system: System, data: Answers) -> Array:
     """Return the standard deviation of the noise in each observed answer, (T, k), 0 for opinions that are kept."""
     seen, times = data.seen.agents, data.seen.times
     steps = {t: step.noise_std[seen] for t, step in enumerate(transitions(system, data.seen.last), 1)}
@@ -137,7 +137,7 @@ def grid_note(
     return f"all answers lie on a grid of spacing {spacing:.10g}, {effect}: {remedy.format(rounding=rounding)}"
 
 
-def contradiction_remedy(data: Outputs, otherwise: str) -> str:
+def contradiction_remedy(data: Answers, otherwise: str) -> str:
     """Return what to do about answers that contradict a model: declare their rounding, if they are on a grid."""
     spacing = spacing_of(data)
     if spacing is None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from peerpressure.recovery._diagnostics import FitDiagnostics
-    from peerpressure.recovery.observation import Outputs
+    from peerpressure.recovery.observation import Answers
 
 Rows: TypeAlias = list[tuple[str, str]]
 Target: TypeAlias = Literal["initial", "current"]
@@ -333,7 +333,7 @@ class Estimate:
 
 def estimate_from(
     model: Model,
-    data: Outputs,
+    data: Answers,
     method: str,
     value: Array,
     covariance: Covariance,
@@ -368,7 +368,7 @@ def estimate_from(
     return Estimate(model, method, full, spread, everyone, rank, homoskedastic_covariance=printed, **facts)
 
 
-def known_estimate(model: Model, data: Outputs, method: str) -> Estimate:
+def known_estimate(model: Model, data: Answers, method: str) -> Estimate:
     """Return the estimate of an observer who reads every x₀ off y₀."""
     nothing = np.zeros((data.known.shape[0], 0))
     note = "the start was observed, and it is the hidden state"
@@ -411,14 +411,14 @@ def _enlarged(covariance: Any, moved: Array) -> Any:
     return covariance + sparse.diags_array(np.square(moved).sum(axis=0), format="csr")
 
 
-def has_room_for_copies(data: Outputs) -> bool:
+def has_room_for_copies(data: Answers) -> bool:
     """Return whether copies of answers fit into memory: of what is read block by block none are made."""
     if zarr_stores.is_stored(data.values) and data.values.nbytes > zarr_stores.BLOCK_BYTES:
         return False
     return data.seen.n <= COPIED_AGENTS or _COPIES * math.prod(data.values.shape[1:]) <= COPIED_NUMBERS
 
 
-def is_suspicious(estimate: Estimate, data: Outputs) -> bool:
+def is_suspicious(estimate: Estimate, data: Answers) -> bool:
     """Return whether some standard error may be smaller than the rounding error."""
     # The standard errors of an operator are estimates from random probes, each a linear solve: too expensive for a
     # check.
@@ -428,7 +428,7 @@ def is_suspicious(estimate: Estimate, data: Outputs) -> bool:
     return bool((claimed < _SUSPICIOUS * np.abs(data.values[0]).max(initial=0.0)).any())
 
 
-def with_copies(data: Outputs) -> Outputs:
+def with_copies(data: Answers) -> Answers:
     """Return the answers with perturbed copies of the first replicate appended."""
     # A fixed seed makes the result reproducible; random signs, because errors of one sign could cancel in differences.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_COPIES, *data.values.shape[1:]))

@@ -42,7 +42,7 @@ from peerpressure.recovery.least_squares import (
     time_weights,
 )
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
-from peerpressure.recovery.observation import Outputs
+from peerpressure.recovery.observation import Answers
 from peerpressure.schedules import Constant
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed answers.
@@ -91,7 +91,7 @@ def weights_of(model: Model, steps: NDArray[np.int64]) -> TimeWeights:
     return time_weights(model.noise, times, pi)
 
 
-def invert(model: Model, data: Outputs) -> Inverted:
+def invert(model: Model, data: Answers) -> Inverted:
     """Return the averaged r_t of complete answers; raise an error for answers that the noise cannot produce."""
     steps = invertible_steps(model, data.seen.last)
     weights = weights_of(model, steps)
@@ -125,7 +125,7 @@ def invert(model: Model, data: Outputs) -> Inverted:
     return Inverted(weights, mean, first, following)
 
 
-def refuse_impossible(model: Model, data: Outputs) -> None:
+def refuse_impossible(model: Model, data: Answers) -> None:
     """Raise an error for complete answers that the noise cannot produce."""
     if model.keeps or Bounds(model, data).has_ends:
         invert(model, data)
@@ -171,7 +171,7 @@ class OpenStep:
         return adopted if rate.all() else np.where(rate[:, None] > 0, adopted, self.adopted)
 
 
-def open_steps(model: Model, data: Outputs) -> Iterator[OpenStep]:
+def open_steps(model: Model, data: Answers) -> Iterator[OpenStep]:
     """Yield the steps up to the last observed one, a step at a time: answers may fill the memory."""
     row_of = {int(t): row for row, t in enumerate(data.seen.times)}
     public, unseen = start_of(model, data), np.full((model.n, data.values.shape[0]), np.nan)
@@ -203,7 +203,7 @@ def _check_kept(model: Model, step: OpenStep, rounding: float) -> None:
         raise ContradictionError(message(rule, got=got, remedy=remedy))
 
 
-def check_complete(data: Outputs) -> None:
+def check_complete(data: Answers) -> None:
     """Raise an error where the update cannot be inverted, saying which answers are missing."""
     if data.complete:
         return
@@ -232,7 +232,7 @@ class Bounds:
     Frozen noise of constant size leaves the r_t of constant opinions unchanged, and is checked in the same way.
     """
 
-    def __init__(self, model: Model, data: Outputs) -> None:
+    def __init__(self, model: Model, data: Answers) -> None:
         self._model, self._data = model, data
         noise = model.noise
         # Then r_t is the same at all steps, so bounds of width 0 around the first one must contain all others.
@@ -306,7 +306,7 @@ class ObservedSteps:
     present: NDArray[np.bool_]
 
 
-def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
+def observed_steps(model: Model, data: Answers) -> ObservedSteps:
     """Return all pairs of answers in which the step of an agent is observed from beginning to end."""
     if data.seen.rounding:
         rule = "a likelihood needs exact answers"
@@ -337,14 +337,14 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
     return ObservedSteps(times, y, a, r, degrees, pi, present)
 
 
-def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Array:
+def lagged_outputs(model: Model, data: Answers, times: NDArray[np.int64]) -> Array:
     """Return the public opinions one step before each of the times, (replicates, T, n), NaN where not observed."""
     wanted = set(times.tolist())
     states = np.array([step.before for step in open_steps(model, data) if step.t in wanted])
     return np.moveaxis(states.reshape(times.size, model.n, len(data.known)), 2, 0)
 
 
-def start_of(model: Model, data: Outputs) -> Array:
+def start_of(model: Model, data: Answers) -> Array:
     """Return y₀, (n, replicates), NaN where it is not known."""
     if initial_state(model).starts_from_hidden:
         return np.asarray(data.known.T)
@@ -522,7 +522,7 @@ def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complet
     return Complete(model, weights, start_row(model, later, pi) if first_step else None)
 
 
-def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def innovations(model: Model, data: Answers, prior: Prior | None = None) -> Estimate:
     """Return the best linear unbiased estimate from complete answers, or its posterior under a Gaussian prior.
 
     ξ_t = (y_t − C_t y_{t−1})/g_t and x̂ = Σ w_t ξ_t with w = K⁻¹1/(1ᵀK⁻¹1), variance std²/(1ᵀK⁻¹1). If the start is
@@ -539,7 +539,7 @@ def innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Esti
     return estimate_from(model, data, NAME, **equations.solved()._asdict())
 
 
-def _agent_by_agent(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
+def _agent_by_agent(problem: Complete, inverted: Inverted, data: Answers, prior: Prior | None) -> Estimate:
     """Return the estimate where every agent stands for itself."""
     n, variance, value = problem.model.n, problem.variance, inverted.mean.T
     if prior is not None:

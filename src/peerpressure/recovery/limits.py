@@ -55,7 +55,7 @@ DENSE_LIMIT = 2_000
 FILTER_LIMIT = 300
 # Partial observations whose information is computed by a dense filter, the work of which grows with the cube.
 PARTIAL_LIMIT = 1_000
-# Outputs of a replicate whose likelihood in unknown parameters is maximised; one evaluation takes a second or two.
+# Answers of a replicate whose likelihood in unknown parameters is maximised; one evaluation takes a second or two.
 FIT_NUMBERS = 10_000_000
 # Responses of every answer to every opinion that the modification of a likelihood takes in full, 8 MB …
 FIT_RESPONSES = 1_000_000
@@ -79,9 +79,9 @@ BLOCK_BYTES = 2**25
 COPIED_AGENTS = 300
 # … and are made of at most so many numbers, 1 GB, beyond.
 COPIED_NUMBERS = 2**27
-# Outputs whose residuals are kept, of the first steps beyond; the inversion takes some eight times as much memory.
+# Answers whose residuals are kept, of the first steps beyond; the inversion takes some eight times as much memory.
 RESIDUAL_NUMBERS = 2**24
-# Outputs that are compared with a law that is not Gaussian, each by an integral.
+# Answers that are compared with a law that is not Gaussian, each by an integral.
 LAW_NUMBERS = 2**15
 # Agents whose pairs are all scored, in a few seconds; of larger networks only the agents themselves are …
 SCORED_AGENTS = 1_000

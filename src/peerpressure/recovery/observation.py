@@ -21,7 +21,7 @@ from peerpressure.support.results import one_line, read_only
 if TYPE_CHECKING:
     from peerpressure.recovery.data import Record
 
-    Data: TypeAlias = "Record | Outputs"
+    Data: TypeAlias = "Record | Answers"
 
 Positions: TypeAlias = NDArray[np.int64]
 # Times are multiples of the step computed in floating point; this fraction of a step is far above their rounding error
@@ -60,7 +60,7 @@ class Observation:
     scale : (float, float), optional
         First and last point of the scale on which people answer, ``(1, 5)`` for five points. Neighbouring points are 1
         apart, or ``rounding`` if that is given. Answers mean opinions nearest to them, and the end points everything
-        beyond. `fit` takes such answers as ordered categories, other methods as rounded numbers. Outputs off the points
+        beyond. `fit` takes such answers as ordered categories, other methods as rounded numbers. Answers off the points
         are moved to the nearest one; answers beyond the ends are an error, since they usually stand for something
         else.
 
@@ -282,7 +282,7 @@ def _span(recorded: Positions) -> str:
 @final
 @read_only
 @dataclass(frozen=True, eq=False)
-class Outputs:
+class Answers:
     """Observed answers Y, with the agents and steps that they belong to.
 
     Attributes
@@ -290,7 +290,7 @@ class Outputs:
     seen : ResolvedObservation
         The T observed steps and k observed agents.
     values : array of shape (replicates, T, k)
-        Outputs at the steps ``seen.times`` of the agents ``seen.agents``; NaN where one is missing.
+        Answers at the steps ``seen.times`` of the agents ``seen.agents``; NaN where one is missing.
     present : array of bool, shape (T, k)
         Where answers are not missing, common to all replicates.
     known : array of shape (replicates, n)
@@ -305,15 +305,15 @@ class Outputs:
 
     See Also
     --------
-    outputs_of : Selects them from a run.
+    answers_of : Selects them from a run.
 
     Examples
     --------
     >>> from peerpressure import Model, Observation, simulate
     >>> from peerpressure.networks import path
-    >>> from peerpressure.recovery import outputs_of
+    >>> from peerpressure.recovery import answers_of
     >>> model = Model(path(3), hidden=[0.0, 0.0, 1.0])
-    >>> outputs_of(simulate(model, steps=10), model, Observation(agents=[0, 2])).values.shape
+    >>> answers_of(simulate(model, steps=10), model, Observation(agents=[0, 2])).values.shape
     (1, 10, 2)
     """
 
@@ -342,18 +342,18 @@ class Outputs:
         Returns
         -------
         array of shape (replicates, k)
-            Outputs; NaN where one is missing.
+            Answers; NaN where one is missing.
         """
         return np.asarray(self.values[:, row], dtype=np.float64)
 
 
-def outputs_of(data: Data, model: System, observation: Observation | None = None) -> Outputs:
+def answers_of(data: Data, model: System, observation: Observation | None = None) -> Answers:
     """Return a run, table, array or file as checked observations of a model.
 
     Parameters
     ----------
-    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
-        A run with recorded states, or answers in any form that `observations_of` takes. `Outputs` are returned as they
+    data : Trajectory, Answers, pandas.DataFrame, xarray.Dataset, array or path
+        A run with recorded states, or answers in any form that `observations_of` takes. `Answers` are returned as they
         are.
     model : Model or SDE
         The model of the run; the steps of an SDE are those of its grid.
@@ -362,7 +362,7 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
 
     Returns
     -------
-    Outputs
+    Answers
         The observed values, with where and when they were observed.
 
     Raises
@@ -379,18 +379,18 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
     --------
     >>> from peerpressure import Model, Observation, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.recovery import outputs_of
+    >>> from peerpressure.recovery import answers_of
     >>> model = Model(k2(), hidden=[1.0, 2.0])
-    >>> outputs_of(simulate(model, steps=3, record="all"), model, Observation(agents=[0])).values.shape
+    >>> answers_of(simulate(model, steps=3, record="all"), model, Observation(agents=[0])).values.shape
     (1, 3, 1)
     """
-    if isinstance(data, Outputs):
+    if isinstance(data, Answers):
         return observed_already(data, checked_system(model), observation)
     run = observations_of(data, model)
     return selected(run, checked_system(model), observation)
 
 
-def selected(run: Trajectory, system: System, observation: Observation | None) -> Outputs:
+def selected(run: Trajectory, system: System, observation: Observation | None) -> Answers:
     """Return what an observation selects of a run."""
     trajectory, model = on_grid(system, run), system.model
     states = _states_of(model, trajectory)
@@ -411,7 +411,7 @@ def selected(run: Trajectory, system: System, observation: Observation | None) -
         raise InvalidInputError(message("an observer must see an answer", got="only missing ones", remedy=remedy))
     chosen = look.sees_start or look.first_step > 0 or look.times is not None
     has_start = trajectory.times[:1] == 0 and isinstance(model.start, str) and np.isfinite(states[:, 0, columns]).any()
-    return Outputs(
+    return Answers(
         replace(seen, free=free),
         values,
         present,
@@ -421,21 +421,21 @@ def selected(run: Trajectory, system: System, observation: Observation | None) -
     )
 
 
-def observed(data: Data, model: System, observation: Observation | None) -> tuple[System, Outputs]:
+def observed(data: Data, model: System, observation: Observation | None) -> tuple[System, Answers]:
     """Return the model given who updated, and what is observed of the data: how every estimator begins."""
     refuse_model(data)
     system = checked_system(model)
-    if isinstance(data, Outputs):
+    if isinstance(data, Answers):
         if system.model.activation is not None and system.model.activation.is_random:
             rule = "who updated is read off a run, which has all agents and its start"
-            raise InvalidInputError(message(rule, got="Outputs", remedy=f"pass the run, or {_TABLE}"))
+            raise InvalidInputError(message(rule, got="Answers", remedy=f"pass the run, or {_TABLE}"))
         return system, observed_already(data, system, observation)
     run, _ = run_of(data, system)
     system = given_who_updated(run, system, observation)
     return system, selected(run, system, observation)
 
 
-def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Outputs]:
+def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Answers]:
     """Return a system with these transitions and answers of it, all of them 0, for what does not depend on answers."""
     # They must be possible, since exact equations are checked: with all opinions 0, answers of 0 are.
     zeros, model = np.zeros(system.n), system.model
@@ -443,15 +443,15 @@ def blank_outputs(system: System, seen: ResolvedObservation) -> tuple[System, Ou
     known = np.zeros((1, system.n))
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)
-    outputs = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
+    outputs = Answers(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
     return system.with_model(blank), outputs
 
 
-def observed_already(data: Outputs, system: System, observation: Observation | None) -> Outputs:
+def observed_already(data: Answers, system: System, observation: Observation | None) -> Answers:
     """Return answers that were selected before, after checking that they are of the model's agents."""
     if observation is not None:
-        rule, remedy = "an observation selects from a run", "pass the run, or the observation to outputs_of"
-        raise InvalidInputError(message(rule, got="one of Outputs, which are selected already", remedy=remedy))
+        rule, remedy = "an observation selects from a run", "pass the run, or the observation to answers_of"
+        raise InvalidInputError(message(rule, got="one of Answers, which are selected already", remedy=remedy))
     if data.seen.n != system.model.n:
         rule, remedy = f"answers must be of the model's {system.model.n} agents", "select them with this model"
         raise InvalidInputError(message(rule, got=data.seen.n, remedy=remedy))

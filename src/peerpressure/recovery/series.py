@@ -20,14 +20,14 @@ from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Resid
 from peerpressure.recovery.innovations import observed_steps
 from peerpressure.recovery.least_squares import innovation_std, whiten_pair
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
-from peerpressure.recovery.observation import Outputs
+from peerpressure.recovery.observation import Answers
 from peerpressure.support.progress import check_cancelled
 
 # Rounding errors of a residual above this part of its noise would be tested instead of the noise.
 _LOST = 0.1
 
 
-def noise_std_by_step(model: Model, data: Outputs) -> Array:
+def noise_std_by_step(model: Model, data: Answers) -> Array:
     """Return σ_t of the steps up to the last, (T, n)."""
     return model.noise.scale(np.arange(1, data.seen.last + 1))[:, None] * model.noise.deviations(model.n)
 
@@ -47,7 +47,7 @@ class Whitened:
     std: Array
 
 
-def whitened(model: Model, data: Outputs) -> Whitened:
+def whitened(model: Model, data: Answers) -> Whitened:
     """Return the agents' own series with the correlation in time removed; gaps are bridged by φ to their length."""
     steps, phi = observed_steps(model, data), model.noise.autocorrelation
     sigma = model.noise.scale(steps.times)[:, None] * model.noise.deviations(model.n)
@@ -124,7 +124,7 @@ def _first_estimate(series: Whitened) -> Array:
     return np.asarray(np.where(usable.any(axis=0), series.values[:, first, columns] / slope, 0.0))
 
 
-def given_others(system: System, data: Outputs, rows: NDArray[np.bool_] | None = None) -> Residuals:
+def given_others(system: System, data: Answers, rows: NDArray[np.bool_] | None = None) -> Residuals:
     """Return the residuals of the steps that count, and their log-likelihood given all other answers.
 
     ``rows`` (T, n) may select among these steps: those of a fit.
@@ -142,12 +142,12 @@ def given_others(system: System, data: Outputs, rows: NDArray[np.bool_] | None =
     return Residuals(series.times, np.arange(model.n), values, likelihood)
 
 
-def conditional_tests(model: System, data: Outputs, rows: NDArray[np.bool_] | None = None) -> FitDiagnostics:
+def conditional_tests(model: System, data: Answers, rows: NDArray[np.bool_] | None = None) -> FitDiagnostics:
     """Return tests of a model on the steps that count, given all other answers; nothing is computed yet."""
     # A fit needs the series, and only tests of it the scores.
     from peerpressure.recovery._score_tests import score_tests
 
-    def residuals(system: System, seen: Outputs) -> Residuals:
+    def residuals(system: System, seen: Answers) -> Residuals:
         return given_others(system, seen, rows)
 
     return FitDiagnostics(model, data, residuals, lambda *_: None, score_tests)

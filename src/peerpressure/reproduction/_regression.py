@@ -15,7 +15,7 @@ from peerpressure.model.affine import coefficients
 from peerpressure.model.step import Array
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
-from peerpressure.recovery import Estimate, Observation, outputs_of, recover
+from peerpressure.recovery import Estimate, Observation, answers_of, recover
 from peerpressure.recovery._regression import RegressionDesign
 from peerpressure.recovery.least_squares import Solution, solve
 from peerpressure.reproduction import printed
@@ -53,7 +53,7 @@ class OlsLaw:
             chosen = range(first, min(first + size, replications))
             # Noise depends on the replicate's number, so the residuals do not depend on the size of the batches.
             run = simulate(self.model, self.steps, chosen, seed=seed)
-            rows = self.design.observed(outputs_of(run, self.model))
+            rows = self.design.observed(answers_of(run, self.model))
             # The normal equations Hx̂ = Σ Q_tᵀ(y_t − offset), with one column per replicate.
             yield self.solution.value(self.H, self.design.adjoint(rows).T) - self.model.x0
 
