@@ -72,7 +72,7 @@ def test_directed_and_signed_are_facts_and_not_permissions() -> None:
 
 REFUSED = {
     "asymmetric": ([[0, 1], [0, 0]], "symmetric, got 0 to 1 1.0 but back 0.0; a directed network keeps"),
-    "negative": ([[0, -1], [-1, 0]], "negative, got -1.0 between 0 and 1; in a signed network"),
+    "negative": ([[0, -1], [-1, 0]], "negative, got -1.0 between 0 and 1; distrust takes a signed network"),
     "nan": ([[0, math.nan], [1, 0]], "finite, got nan between 0 and 1; remove"),
     "complex": ([[0, 1j], [1j, 0]], "real numbers, got dtype complex128; convert"),
 }
@@ -86,7 +86,7 @@ def test_bad_input_has_one_error_with_the_remedy(case: str) -> None:
 
 
 def test_self_loops_of_opposite_sign_do_not_cancel() -> None:
-    with pytest.raises(NetworkError, match="self-loops at 0"):
+    with pytest.raises(NetworkError, match=r"own neighbour, got .* between 0 and 0"):
         Network.from_edges([(0, 1), (0, 0)], [1.0, -1.0], signed=True, directed=True)
 
 

@@ -101,7 +101,7 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "no end": (contacts((0, "a", "b"), (1e300, "a", "b")), ["1.0000000000000001e+300", "coarser"]),
     "contact without time": (contacts((np.nan, "a", "b")), ["time stamps must be finite, got nan in row 1"]),
     "contact at noon": (contacts(("noon", "a", "b")), ["numbers or dates, got 'noon' in row 1"]),
-    "contact of weight 0": (contacts((1, "a", "b", 0)), ["finite and positive, got 0 in row 1"]),
+    "contact of weight 0": (contacts((1, "a", "b", 0)), ["weights must be above 0, got 0 in row 1"]),
     "contact of much": (contacts((1, "a", "b", "much")), ["weights must be real numbers, got 'much'"]),
     "contact with oneself": (contacts((3, "a", "a"), (3, "a", "b")), ["own neighbour", "'a' and 'a'"]),
     "contacts beyond the period": (

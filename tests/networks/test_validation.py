@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "complex": (matrix(np.eye(2, dtype=complex)), ["complex128", "float64"]),
     "one agent": (matrix([[0.0]]), ["at least 2 agents, got 1", "k2()"]),
     "no edges": (edges([]), ["at least 2 agents, got 0"]),
-    "self-loop": (matrix(changed((1, 1, 1)), NAMES), ["self-loops at 'bob'", "remove"]),
+    "self-loop": (matrix(changed((1, 1, 1)), NAMES), ["1.0 between 'bob' and 'bob'", "remove"]),
     "asymmetric": (matrix(changed((0, 1, 2)), NAMES), ["'ann' to 'bob' 2.0 but back 1.0", "(A + A.T) / 2"]),
     "one way only": (
         matrix(changed((0, 1, 0)), NAMES),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean
-from peerpressure.networks.validation import Label, described_repeats
+from peerpressure.networks.validation import Label, described_repeats, edge_fault
 from peerpressure.support.dates import is_date
 from peerpressure.support.tables import (
     ROLES as NAMES,
@@ -62,12 +62,14 @@ class EdgeList:
 
     def check(self, *, directed: bool, signed: bool) -> None:
         """Raise for the first line that breaks a rule; ``Network`` has the same rules, but names no line."""
-        _check_weights(self.table, self.weights, signed=signed)
+        pairs = list(zip(self.sources, self.targets, strict=True))
+        fault = edge_fault(np.array([a == b for a, b in pairs]), self.weights, signed=signed)
+        if fault is not None:
+            k = fault.places[0]
+            got = f"{float(self.weights[k])} between {pairs[k][0]!r} and {pairs[k][1]!r}"
+            raise NetworkError(f"line {self.table.rows[k].line}: {fault.rule}", got=got, remedy=fault.remedy)
         seen: dict[tuple[Label, Label], int] = {}
-        for k, pair in enumerate(zip(self.sources, self.targets, strict=True)):
-            if pair[0] == pair[1]:
-                rule = f"line {self.table.rows[k].line}: an agent must not be its own neighbour"
-                raise NetworkError(rule, got=pair[0], remedy="remove the self-loop")
+        for k, pair in enumerate(pairs):
             before = seen.setdefault(pair, k)
             before = before if directed else min(before, seen.get(pair[::-1], k))
             if self.weights[before] != self.weights[k]:
@@ -389,18 +391,6 @@ def _weights(table: TextTable, column: int | None) -> NDArray[np.float64]:
     return weights
 
 
-def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bool) -> None:
-    # Written as a negation to catch nan as well, for which every comparison is False.
-    bad = ~(np.isfinite(weights) & (signed | (weights >= 0)))
-    if bad.any():
-        k = int(np.argmax(bad))
-        rule = f"line {table.rows[k].line}: a weight must be finite" + ("" if signed else " and not negative")
-        remedy = (
-            "use a number" if signed else "use a weight above 0, or read the network as signed if it means distrust"
-        )
-        raise NetworkError(rule, got=float(weights[k]), remedy=remedy)
-
-
 def _kind_columns(names: Sequence[str]) -> list[int]:
     return [k for k, name in enumerate(names) if plain_name(name) in (*KINDS, *MUTUAL)]
 
@@ -495,6 +485,16 @@ class Lines:
             k = int(np.argmax(bad))
             got = f"{values[k]:.16g}" if isinstance(values, np.ndarray) else repr(values[k])
             raise NetworkError(f"line {self.numbers[k]}: {rule}", got=got, remedy=remedy)
+
+    def check_edges(self, *, lasting: bool = True) -> None:
+        """Raise for the first line with an agent or a weight that an edge must not have."""
+        loops = np.array([a == b for a, b in zip(self.sources, self.targets, strict=True)])
+        weights = np.ones(len(self.numbers)) if self.weights is None else self.weights
+        fault = edge_fault(loops, weights, lasting=lasting)
+        if fault is not None:
+            k = fault.places[0]
+            got = f"{weights[k]:.16g} between {self.sources[k]!r} and {self.targets[k]!r}"
+            raise NetworkError(f"line {self.numbers[k]}: {fault.rule}", got=got, remedy=fault.remedy)
 
 
 def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:

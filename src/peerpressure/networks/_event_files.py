@@ -90,9 +90,8 @@ def read_events(
             return TemporalNetwork.from_arrays(_arrays(file))
         lines = read_lines(file, columns)
         _check_steps(lines)
+        lines.check_edges()
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
-        remedy = "use weights above 0, and 0 to end an edge"
-        lines.check(~(weights >= 0) | np.isinf(weights), "a weight must be finite and not negative", weights, remedy)
         rows = (lines.times.astype(np.int64), lines.sources, lines.targets, weights)
         names = _listed_labels(lines, labels)
         return TemporalNetwork.from_events(rows, labels=names, period=period, directed=directed)
@@ -107,9 +106,8 @@ def read_snapshots(
     with naming(file, "a network file"):
         lines = read_lines(file, None)
         _check_steps(lines, ordered=False)
+        lines.check_edges(lasting=False)
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
-        remedy = "leave such lines out; a list of events, in which 0 ends an edge, is read by read_events"
-        lines.check(~(weights > 0) | np.isinf(weights), "a weight must be finite and above 0", weights, remedy)
         names = _listed_labels(lines, labels)
         if names is None:
             # Each pair once: that an edge lasts for several waves is no repeat.
@@ -245,9 +243,7 @@ def read_contacts(
     with naming(file, "a network file"):
         lines = read_lines(file, columns)
         lines.check(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
-        if lines.weights is not None:
-            bad = ~(lines.weights > 0) | np.isinf(lines.weights)
-            lines.check(bad, "a contact's weight must be finite and positive", lines.weights, "remove the line")
+        lines.check_edges(lasting=False)
         return TemporalNetwork.from_contacts(
             (lines.times, lines.sources, lines.targets, *([] if lines.weights is None else [lines.weights])),
             resolution,
@@ -263,11 +259,8 @@ def read_contacts(
 
 
 def read_lines(file: Path, columns: Sequence[str] | None) -> Lines:
-    """Return the lines of a text file; a line must not link an agent with itself."""
-    lines = parse_lines(read_table(file, "an event"), columns)
-    loops = np.array([source == target for source, target in zip(lines.sources, lines.targets, strict=True)])
-    lines.check(loops, "an agent must not be its own neighbour", lines.sources, "remove the line")
-    return lines
+    """Return the lines of a file."""
+    return parse_lines(read_table(file, "an event"), columns)
 
 
 def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | None = None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from peerpressure.networks.validation import (
     check_agents,
     check_integer,
     check_memory,
+    edge_fault,
     is_frame,
     labelled_square,
     validate_labels,
@@ -192,30 +193,10 @@ def _check_steps(events: Events) -> None:
 
 
 def _check_weights(events: Events, labels: Sequence[Label]) -> None:
-    loops = events.sources == events.targets
-    if loops.any():
-        remedy = "remove it; the weight of an agent's own opinion is its stubbornness"
-        raise _bad_events(events, loops, labels, "an agent must not be its own neighbour", remedy)
-    finite = np.isfinite(events.weights)
-    if not finite.all():
-        raise _bad_events(
-            events, ~finite, labels, "weights must be finite", "remove those events or give them a number"
-        )
-    if events.weights.size and events.weights.min() < 0:
-        remedy = "distrust takes a signed network that does not change; here use 0 to end an edge"
-        raise _bad_events(events, events.weights < 0, labels, "weights must not be negative", remedy)
-    # The degree of an agent at any step is at most this sum.
-    with np.errstate(over="ignore"):
-        total = events.weights.sum()
-    if not np.isfinite(total):
-        raise NetworkError("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
-
-
-def _bad_events(
-    events: Events, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str
-) -> NetworkError:
-    named = (_describe(events, k, labels) for k in np.flatnonzero(bad).tolist())
-    return NetworkError(rule, got=first_few(named, int(bad.sum())), remedy=remedy)
+    fault = edge_fault(events.sources == events.targets, events.weights)
+    if fault is not None:
+        named = (_describe(events, k, labels) for k in fault.places)
+        raise NetworkError(fault.rule, got=first_few(named, len(fault.places)), remedy=fault.remedy)
 
 
 def _describe(events: Events, k: int, labels: Sequence[Label]) -> str:
@@ -747,7 +728,12 @@ def _stamps(times: NDArray[Any]) -> NDArray[np.float64]:
     if times.dtype.kind not in "iuf":
         got = f"{times.ravel()[:1].tolist()[0]!r} in row 1"
         raise NetworkError("time stamps must be numbers or dates", got=got, remedy="use seconds, or datetime64")
-    return _checked(times.astype(np.float64), np.isfinite, "time stamps must be finite", "remove those contacts")
+    stamps = times.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(stamps)).tolist()
+    if bad:
+        got = first_few((f"{stamps[k]:g} in row {k + 1}" for k in bad), len(bad))
+        raise NetworkError("time stamps must be finite", got=got, remedy="remove those contacts")
+    return stamps
 
 
 def _weights(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -756,14 +742,8 @@ def _weights(values: NDArray[Any]) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         got = repr(values.tolist()[0])
         raise NetworkError("weights must be real numbers", got=got, remedy="leave the fourth column out") from None
-    rule, remedy = "weights of contacts must be finite and positive", "remove those contacts"
-    return _checked(weights, lambda w: (w > 0) & np.isfinite(w), rule, remedy)
-
-
-def _checked(
-    values: NDArray[np.float64], legal: Callable[[NDArray[np.float64]], NDArray[np.bool_]], rule: str, remedy: str
-) -> NDArray[np.float64]:
-    bad = np.flatnonzero(~legal(values)).tolist()
-    if bad:
-        raise NetworkError(rule, got=first_few((f"{values[k]:g} in row {k + 1}" for k in bad), len(bad)), remedy=remedy)
-    return values
+    fault = edge_fault(np.zeros(weights.size, dtype=bool), weights, lasting=False)
+    if fault is not None:
+        got = first_few((f"{weights[k]:g} in row {k + 1}" for k in fault.places), len(fault.places))
+        raise NetworkError(fault.rule, got=got, remedy=fault.remedy)
+    return weights

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast, final, get_args
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,8 +228,7 @@ def canonical_adjacency(
     """
     # A canonical CSR matrix has no repeats and needs no conversion.
     entries = matrix if matrix.format == "csr" and matrix.has_canonical_format else matrix.tocoo()
-    _check_weights(entries, labels, signed=signed)
-    _check_self_loops(entries, labels)
+    _check_entries(entries, labels, signed=signed)
     repeats = entries.format == "coo"
     adjacency = (
         _merged(entries, labels, directed=directed) if repeats else csr_array(entries, dtype=np.float64, copy=True)
@@ -252,29 +251,55 @@ def _is_mirrored(entries: coo_array) -> bool:
     )
 
 
-def _check_weights(entries: Any, labels: Sequence[Label], *, signed: bool) -> None:
-    weights = entries.data
-    finite = np.isfinite(weights)
-    if not finite.all():
-        rule, remedy = "weights must be finite", "remove those edges or give them a number"
-        raise _bad_weights(entries, ~finite, labels, rule, remedy)
-    if weights.size and weights.min() < 0 and not signed:
-        rule = "weights must not be negative"
-        remedy = "in a signed network a negative weight means distrust; otherwise use weights above 0"
-        raise _bad_weights(entries, weights < 0, labels, rule, remedy)
+class Fault(NamedTuple):
+    """A rule that edges break, what to do about it, and the positions of those edges."""
+
+    rule: str
+    remedy: str
+    places: list[int]
+
+
+def edge_fault(
+    loops: NDArray[np.bool_], weights: NDArray[Any], *, signed: bool = False, lasting: bool = True
+) -> Fault | None:
+    """Return the first rule that edges break, if any; ``lasting`` is whether the weight 0 may end an edge."""
+    rules = [
+        (
+            loops,
+            "an agent must not be its own neighbour",
+            "remove it; the weight of an agent's own opinion is its stubbornness",
+        ),
+        (~np.isfinite(weights), "weights must be finite", "remove those edges or give them a number"),
+    ]
+    if not lasting:
+        remedy = "remove them; lists of events, in which 0 ends an edge, are read by read_events"
+        rules.append((weights <= 0, "weights must be above 0", remedy))
+    elif not signed:
+        remedy = (
+            "distrust takes a signed network that does not change; otherwise use weights above 0, and 0 to end an edge"
+        )
+        rules.append((weights < 0, "weights must not be negative", remedy))
+    for bad, rule, remedy in rules:
+        if bad.any():
+            return Fault(rule, remedy, np.flatnonzero(bad).tolist())
     # Degrees are sums of weights, so the sum must not overflow either.
     with np.errstate(over="ignore"):
         total = np.abs(weights).sum(dtype=np.float64)
     if not np.isfinite(total):
         raise NetworkError("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
+    return None
 
 
-def _bad_weights(entries: Any, bad: NDArray[np.bool_], labels: Sequence[Label], rule: str, remedy: str) -> NetworkError:
-    entries = entries.tocoo()
-    rows, columns = (axis[bad].tolist() for axis in entries.coords)
-    offenders = _undirected(zip(rows, columns, entries.data[bad].tolist(), strict=True))
-    named = (f"{w!r} between {labels[i]!r} and {labels[j]!r}" for i, j, w in offenders)
-    return NetworkError(rule, got=first_few(named, len(offenders)), remedy=remedy)
+def _check_entries(matrix: Any, labels: Sequence[Label], *, signed: bool) -> None:
+    entries = matrix.tocoo()
+    rows, columns = entries.coords
+    # Entry by entry, as repeated entries of either sign could cancel in the diagonal.
+    fault = edge_fault((rows == columns) & (entries.data != 0), entries.data, signed=signed)
+    if fault is not None:
+        parts = (part[fault.places].tolist() for part in (rows, columns, entries.data))
+        offenders = _undirected(zip(*parts, strict=True))
+        named = (f"{w!r} between {labels[i]!r} and {labels[j]!r}" for i, j, w in offenders)
+        raise NetworkError(fault.rule, got=first_few(named, len(offenders)), remedy=fault.remedy)
 
 
 def _undirected(entries: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -283,16 +308,6 @@ def _undirected(entries: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     for entry in entries:
         first.setdefault(frozenset(entry[:2]), entry)
     return list(first.values())
-
-
-def _check_self_loops(entries: Any, labels: Sequence[Label]) -> None:
-    # Entry by entry, as repeated entries of either sign could cancel in the diagonal.
-    rows, columns = entries.tocoo().coords
-    loops = np.unique(rows[(rows == columns) & (entries.data != 0)])
-    if loops.size:
-        got = f"self-loops at {first_few((repr(labels[i]) for i in loops.tolist()), len(loops))}"
-        remedy = "remove them; the weight of an agent's own opinion is its stubbornness"
-        raise NetworkError("an agent must not be its own neighbour", got=got, remedy=remedy)
 
 
 def _merged(entries: coo_array, labels: Sequence[Label], *, directed: bool) -> csr_array:
