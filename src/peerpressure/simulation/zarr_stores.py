@@ -23,18 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError, message
-from peerpressure.simulation.files import FORMAT, described, reading_archive, write_archive
+from peerpressure.simulation.files import CONVENTIONS, FORMAT, described, reading_archive, write_archive
 from peerpressure.support.files import check_output, expanded
 from peerpressure.support.resources import require_memory
 
 Array: TypeAlias = NDArray[Any]
-SUFFIX = ".zarr"
 RESUME = "resume.npz"
 # Bytes of a chunk, and of all chunks that are in memory while a block of steps is written.
 CHUNK_BYTES, BLOCK_BYTES = 2**24, 2**26
 _KEY = "peerpressure_run"  # the attribute with the facts of a run
 _INSTALL = "pip install zarr"
-_WRITTEN = "take one that simulate(..., out=...) has written"
 _DIMENSIONS = {
     "public": ("replicate", "time", "agent"),
     "hidden": ("replicate", "time", "agent"),
@@ -232,7 +230,7 @@ class StorePlan:
                 self._array(group, name, values.shape, str if values.dtype.kind == "U" else values.dtype)[...] = values
             for name in self.variables:
                 self._array(group, name, self._shape(name), self.dtype if name in ("public", "hidden") else np.float64)
-            group.attrs.update({**self.attributes, "Conventions": "CF-1.11", _KEY: self._facts(complete=False)})
+            group.attrs.update({**self.attributes, "Conventions": CONVENTIONS, _KEY: self._facts(complete=False)})
             zarr.consolidate_metadata(str(place), zarr_format=2)
             write_archive(place / RESUME, {"records": 0, "fingerprint": self.fingerprint}, {})
             os.chmod(place, 0o755)

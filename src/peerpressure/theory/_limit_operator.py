@@ -77,6 +77,10 @@ class SlowChain:
         assert self.modes is not None
         return np.asarray(self.modes[0] @ self.modes[1])
 
+    def part(self, states: slice) -> SlowChain:
+        """Return the chain of some states."""
+        return SlowChain(self.K0[states, states], self.K1[states, states])
+
     def limit(self, tau: float) -> Array | None:
         """Return the limit of products after which the δ to come sum to τ; None where a mode grows without bound."""
         if self.modes is None:
@@ -150,6 +154,15 @@ class _Block:
     @property
     def size(self) -> int:
         return len(self.steps)
+
+    @cached_property
+    def added(self) -> Array:
+        """The second moment that the noise of its steps adds."""
+        added = np.zeros_like(self.slow.K0)
+        for step in self.steps:
+            K, _ = _mean(self.laws, step)
+            added = K @ added @ K.T + step.noise
+        return added
 
 
 def _mean(laws: RandomSteps, step: RandomStep) -> tuple[Array, Array]:
@@ -368,7 +381,7 @@ def _drifts(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
     inner = slice(0, 2 * n)
     if not laws.frozen:
         return np.zeros(2 * n, np.bool_)
-    slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
+    slow = block.slow.part(inner)
     entering, relieved = (part[inner, 2 * n :] for part in (block.slow.K0, block.slow.K1))
     size = float(np.abs(np.concatenate([entering, relieved])).max(initial=0.0)) or 1.0
     drifting = np.abs(slow.projector @ entering).max(axis=1) > 1e-9 * size
@@ -390,13 +403,13 @@ def _walks(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
     if laws.model.noise.is_zero or laws.frozen:
         return walking
     if limits.direct:
-        walking |= _excited(block.slow, block) > NO_NOISE
+        walking |= _excited(block) > NO_NOISE
     if limits.clock.limit is None and limits.relieved:
         # Modes that are restored in order 1/ρ are told from others at a finite pressure.
         near = _at_high_pressure(block, limits)
         if near.slow.modes is None:
             return None
-        walking |= _excited(near.slow, near) > NO_NOISE
+        walking |= _excited(near) > NO_NOISE
     return walking
 
 
@@ -416,21 +429,16 @@ def _leaks_in_second_order(block: _Block, limits: ScheduleLimits) -> bool:
     if clock.limit is not None or not clock.squares_diverge:
         return False
     inner = slice(0, 2 * n)
-    pair = (block.slow, _at_high_pressure(block, limits).slow)
-    slow, near = (SlowChain(each.K0[inner, inner], each.K1[inner, inner]) for each in pair)
+    slow, near = block.slow.part(inner), _at_high_pressure(block, limits).slow.part(inner)
     if slow.modes is None or near.modes is None:
         return True
     kept = _kernel(_cleaned(slow.modes[1] @ slow.K1 @ slow.modes[0]))
     return kept is None or kept[0].shape[1] != near.modes[0].shape[1]
 
 
-def _excited(slow: SlowChain, block: _Block) -> Array:
+def _excited(block: _Block) -> Array:
     """Return the variance that the noise of a block adds to the modes that nothing restores, seen in each opinion."""
-    n = block.laws.model.n
-    added = np.zeros((block.laws.states, block.laws.states))
-    for step in block.steps:
-        K, _ = _mean(block.laws, step)
-        added = K @ added @ K.T + step.noise
+    n, slow, added = block.laws.model.n, block.slow, block.added
     if slow.modes is None:
         return np.zeros(2 * n)
     seen = np.diag(slow.projector @ added @ slow.projector.T)[: 2 * n]
@@ -468,7 +476,7 @@ def _followed(block: _Block, limits: ScheduleLimits, chance: _Chance | None, *, 
     ends = sorted({laws.begin + size * max(1, horizon // (share * size)) for share in (1, 2, 4)})
     (mean, S), begin, seen = laws.start(), 0, []
     inner = slice(0, 2 * laws.model.n) if means_only else slice(0, laws.states)
-    slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
+    slow = block.slow.part(inner)
     for end in ends:
         for step in laws.following(begin, end):
             check_cancelled()
@@ -568,11 +576,7 @@ def _fluctuation(block: _Block, chance: _Chance | None) -> Array:
     """Return the second moment that noise keeps up in the modes that are restored."""
     if chance is not None:
         return chance.pairs.whole(chance.slow.response(chance.noise))
-    laws, K0 = block.laws, block.slow.K0
-    added = np.zeros_like(K0)
-    for step in block.steps:
-        K, _ = _mean(laws, step)
-        added = K @ added @ K.T + step.noise
+    K0, added = block.slow.K0, block.added
     F = np.eye(len(K0)) - block.slow.projector
     return np.asarray(solve_discrete_lyapunov(K0 @ F, F @ added @ F.T))
 
@@ -581,11 +585,7 @@ def _moves(block: _Block, total: Array, chance: _Chance | None) -> Array:
     """Return E|z_{t+block} − z_t|² of each entry in the limit."""
     K0 = block.slow.K0
     if chance is None:
-        added = np.zeros_like(K0)
-        for step in block.steps:
-            K, _ = _mean(block.laws, step)
-            added = K @ added @ K.T + step.noise
-        after = K0 @ total @ K0.T + added
+        after = K0 @ total @ K0.T + block.added
     else:
         after = chance.pairs.whole(chance.slow.K0 @ chance.pairs.half(total) + chance.noise)
     turned = K0 @ total
@@ -627,8 +627,7 @@ def _groups(
 
 def _join_moving(block: _Block, moving: NDArray[np.bool_], group: NDArray[np.int64], camp: NDArray[np.int64]) -> None:
     """Give one group to those who move without bound with the same modes, by the same shares or their opposites."""
-    inner = slice(0, 2 * moving.size)
-    slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
+    slow = block.slow.part(slice(0, 2 * moving.size))
     assert slow.modes is not None
     shares = slow.modes[0][: moving.size]
     for i in np.flatnonzero(moving):
