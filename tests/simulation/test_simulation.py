@@ -416,7 +416,7 @@ def test_a_record_has_each_agent_once(agents: list[Any]) -> None:
 
 @pytest.mark.parametrize("every", [0, -1, 1.5, True])
 def test_a_record_needs_a_whole_interval(every: Any) -> None:
-    with pytest.raises(pp.errors.InvalidInputError, match="whole number of steps"):
+    with pytest.raises(pp.errors.InvalidInputError, match="every must be a whole number of at least 1"):
         pp.Record(every=every)
 
 

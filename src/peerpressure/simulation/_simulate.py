@@ -35,10 +35,10 @@ from peerpressure.simulation.trajectory import (
     coordinate_of,
     replicate_numbers,
     seed_number,
-    whole,
 )
 from peerpressure.simulation.zarr_stores import StorePlan, StoreWriter
 from peerpressure.support.files import expanded
+from peerpressure.support.parameters import whole
 from peerpressure.support.progress import ShouldStop, cancellable, reporter
 from peerpressure.support.resources import available_cores
 from peerpressure.support.seeds import Seed, drawn_seed

@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.sde import Method
 from peerpressure.sde.transitions import law_bytes
+from peerpressure.support.parameters import whole
 from peerpressure.support.resources import free_memory, too_large
 
 _DOUBLE = np.dtype(np.float64)
@@ -63,14 +64,7 @@ class Record:
     agents: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.every, (int, np.integer)) or isinstance(self.every, bool) or self.every < 1:
-            raise InvalidInputError(
-                message(
-                    "every must be a whole number of steps, 1 or more",
-                    got=self.every,
-                    remedy="use 1 for all steps",
-                )
-            )
+        whole(self.every, "every", least=1)
         if self.agents is not None:
             # A tuple makes the record hashable and consumes a generator only once.
             object.__setattr__(self, "agents", tuple(self.agents))

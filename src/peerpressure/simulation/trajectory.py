@@ -17,6 +17,7 @@ from peerpressure.simulation import files, outputs, zarr_stores
 from peerpressure.support.dates import is_calendar
 from peerpressure.support.files import expanded, naming, replacing
 from peerpressure.support.namespaces import from_above
+from peerpressure.support.parameters import whole
 from peerpressure.support.results import read_only
 from peerpressure.support.text import HtmlPage, html_sketch, html_table
 from peerpressure.version import __version__
@@ -36,15 +37,6 @@ _STORED = {"replicates": "replicate", "times": "time", "states": "public", "fina
 _STORED |= {"memory": "final_memory", "agents": "recorded_agents"}
 _SKETCHED_AGENTS, _SKETCHED_TIMES = 25, 120  # in the sketch of a notebook
 MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
-
-
-def whole(value: object, name: str, *, least: int, most: int) -> int:
-    """Return a whole number from ``least`` to ``most`` as an int."""
-    # True is an int in Python.
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        rule = f"{name} must be a whole number from {least} to {most}"
-        raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))
-    return int(value)
 
 
 def seed_number(value: object) -> int:

@@ -326,6 +326,22 @@ def _listed(labels: Sequence[Any]) -> str:
     return first_few(map(repr, labels), len(labels))
 
 
+def whole(value: object, name: str, *, least: int, most: int | None = None) -> int:
+    """Return a whole number from ``least`` to ``most`` as an int.
+
+    >>> whole(3, "steps", least=1)
+    3
+    """
+    most_of_all = math.inf if most is None else most
+    # True is an int in Python, and more likely a mistake than one step.
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most_of_all:
+        rule = f"{name} must be a whole number " + (
+            f"of at least {least}" if most is None else f"from {least} to {most}"
+        )
+        raise InvalidInputError(message(rule, got=repr(value), remedy="pass an int"))
+    return int(value)
+
+
 def checked_level(level: object) -> float:
     """Return the probability of an interval if it is one.
 

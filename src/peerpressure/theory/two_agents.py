@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.support.parameters import whole
 
 Matrix: TypeAlias = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def coefficients(T: int) -> Matrix:
     array([[0.66666667, 0.33333333],
            [0.33333333, 0.66666667]])
     """
-    _check(T, least=0)
+    whole(T, "T", least=0)
     own = 0.5 if T % 2 else (T / 2 + 1) / (T + 1)
     return np.array([[own, 1 - own], [1 - own, own]])
 
@@ -77,7 +78,7 @@ def series(T: int) -> float:
     >>> series(3) == 2 / 36
     True
     """
-    _check(T)
+    whole(T, "T", least=1)
     return _series(T // 2)
 
 
@@ -176,7 +177,7 @@ def printed_gram(T: int) -> Matrix:
     array([[ 0.02, -0.02],
            [-0.02,  0.02]])
     """
-    _check(T)
+    whole(T, "T", least=1)
     return _gram(T, _series(T))
 
 
@@ -210,7 +211,7 @@ def error_variance(T: int, std: float = 1.0) -> float:
     >>> error_variance(1), error_variance(3, std=2)
     (0.25, 0.75)
     """
-    _check(T)
+    whole(T, "T", least=1)
     if not 0 <= std < np.inf:
         rule = "a standard deviation must be finite and not negative"
         raise InvalidInputError(message(rule, got=std, remedy="use 0 for no noise"))
@@ -244,7 +245,7 @@ def printed_error_variance(T: int) -> tuple[float, float]:
     >>> printed_error_variance(3), error_variance(3)
     ((0.125, 0.0625), 0.1875)
     """
-    _check(T)
+    whole(T, "T", least=1)
     return (T + 1) // 2 / (T + 1) ** 2, T // 2 / (T + 1) ** 2
 
 
@@ -259,9 +260,3 @@ def _gram(T: int, c: float) -> Matrix:
 
 def _contrast() -> Matrix:
     return np.array([[1.0, -1.0], [-1.0, 1.0]])
-
-
-def _check(T: int, least: int = 1) -> None:
-    if isinstance(T, bool) or not isinstance(T, int | np.integer) or least > T:
-        rule = f"T must be a whole number of steps, {least} or more"
-        raise InvalidInputError(message(rule, got=repr(T), remedy="pass an int"))

@@ -23,8 +23,9 @@ from peerpressure.simulation.partition._network import PartitionedNetwork
 from peerpressure.simulation.partition._result import Checkpoints, PartTrajectory, joined_records
 from peerpressure.simulation.processes import Together, digest_of
 from peerpressure.simulation.recording import Record, as_record, recorded_steps
-from peerpressure.simulation.trajectory import MOST_STEPS, RECORDED, State, whole
+from peerpressure.simulation.trajectory import MOST_STEPS, RECORDED, State
 from peerpressure.support.files import expanded
+from peerpressure.support.parameters import whole
 from peerpressure.support.progress import ShouldStop
 from peerpressure.support.seeds import Seed
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
+from peerpressure.support.parameters import whole
 from peerpressure.support.results import read_only
 
 
@@ -239,12 +240,7 @@ def step_count(steps: Any, name: str = "steps") -> int:
     >>> step_count(np.int64(3))
     3
     """
-    # bool is a subclass of int, and True is more likely a mistake than one step.
-    whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
-    if not whole or steps < 1:
-        rule = f"{name} must be a whole number of at least 1"
-        raise InvalidInputError(message(rule, got=repr(steps), remedy="pass 1 or more"))
-    return int(steps)
+    return whole(steps, name, least=1)
 
 
 def whole_times(t: ArrayLike, *, least: int, most: int | None = None) -> Times:
