@@ -222,7 +222,8 @@ def content() -> str:
     """Return what stands between the marks of the page."""
     cells = table()
     head = ["## Refusals", "", "| function | feature | rule |", "|---|---|---|"]
-    return "\n".join(["", ":::{container} upright-heads", *rows(cells), ":::", "", *head, *refusals(cells), ""])
+    marks = ['<div class="upright-heads">', "", *rows(cells), "", "</div>"]
+    return "\n".join(["", *marks, "", *head, *refusals(cells), ""])
 
 
 def current() -> str:

@@ -335,16 +335,20 @@ def measures_page() -> str:
 def claims_page(table: pd.DataFrame) -> str:
     """Return the page on the paper's claims, from the table of the report."""
     counted = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())
+    holds = table["verdict"] == "confirmed"
     rows = [
         f"| {_cell(row.where)} | {_cell(row.claim)} | {row.verdict} | {_cell(row.correction)} |"
-        for row in table.itertuples()
+        for row in table[~holds].itertuples()
     ]
+    confirmed = [f"- {_cell(row.where)}: {_cell(row.claim)}" for row in table[holds].itertuples()]
     opening = (
-        f"{len(table)} claims of the paper, in its order: {counted}. The verdicts are computed, by the functions that "
+        f"{len(table)} claims of the paper: {counted}. The verdicts are computed, by the functions that "
         "make the report's, from shorter runs; the report adds quotations, numbers and rules."
     )
     head = ["| place | claim | verdict | correction |", "|---|---|---|---|"]
-    return "\n".join(["# The paper's claims", "", opening, "", *head, *rows, ""])
+    return "\n".join(
+        ["# The paper's claims", "", opening, "", *head, *rows, "", "Confirmed as printed:", "", *confirmed, ""]
+    )
 
 
 # Files of the repository that are pages as well, by their names there.

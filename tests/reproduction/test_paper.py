@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from docs.pages import claims_page
 
 from peerpressure import reproduction
 from peerpressure.errors import InvalidInputError
@@ -78,6 +79,12 @@ def test_spread_and_distances_have_one_definition_in_all_tables() -> None:
 def test_a_column_that_is_not_in_the_dictionary_is_an_error() -> None:
     with pytest.raises(InvalidInputError, match=r"summary\.nonsense"):
         columns_of("summary", ["nonsense"])
+
+
+def test_the_page_on_claims_is_current(tables: dict[str, pd.DataFrame]) -> None:
+    # Otherwise: python docs/pages.py
+    page = Path(__file__).parents[2] / "docs" / "reference" / "claims.md"
+    assert page.read_text(encoding="utf-8") == claims_page(tables["audit"])
 
 
 def test_a_further_seed_has_a_verdict_on_every_claim_with_random_evidence() -> None:
