@@ -93,7 +93,7 @@ def test_agents_who_are_close_at_the_end_only_are_not_said_to_be_so_from_then_on
 
 
 def test_why_agents_are_close_to_v_before_they_are_close_to_each_other() -> None:
-    why = "agents on opposite sides of v differ more from each other"
+    why = "two agents are typically farther from each other than from v"
     for model in MODELS.values():
         verdict = diagnose(model, STEPS, advise=False)
         found = known(known(verdict.forecast).settling)

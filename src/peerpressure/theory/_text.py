@@ -353,7 +353,7 @@ def _comparison(settling: Settling) -> str:
     """Return why agents are close to v before they are close to each other, where they are."""
     each, value = settling.each_other, settling.value
     before = value is not None and (each is None or each > value) and not settling.own_limits
-    return "agents on opposite sides of v differ more from each other" * before
+    return "two agents are typically farther from each other than from v" * before
 
 
 def _moment(step: int, settling: Settling) -> str:

@@ -329,8 +329,8 @@ class Verdict:
         <BLANKLINE>
           within 0.05 of each other  from step 19 on
           within 0.05 of v           from step 9 on
-                                     RMS over agents and noise, exact, up to step 100; agents on
-                                     opposite sides of v differ more from each other
+                                     RMS over agents and noise, exact, up to step 100; two
+                                     agents are typically farther from each other than from v
           v                          0.5, the mean of hidden opinions
           peer pressure              ρ_t = t at step t
         """
