@@ -1,4 +1,4 @@
-"""``peerpressure report``: the report in a results folder, made anew from the stored results."""
+"""``peerpressure report``: the report in a results folder, rebuilt from the stored results."""
 
 from __future__ import annotations
 

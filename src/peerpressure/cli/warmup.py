@@ -51,7 +51,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
             what = f"{'many replicates' if replicates > 1 else 'one replicate'}, {dtype}"
             for kind in KINDS:
                 yield f"{kind}, {what}", partial(_simulate, kind, replicates, dtype)
-            yield f"laws of noise, {what}", partial(_compile_laws, dtype, wide=replicates > 1)
+            yield f"noise distributions, {what}", partial(_compile_laws, dtype, wide=replicates > 1)
     yield "large networks", _compile_large
     yield "drawings of networks", _draw
     yield "comparison of models", _compare

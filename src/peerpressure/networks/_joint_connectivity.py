@@ -197,7 +197,7 @@ def _intervals(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64
     """Return ends, first steps and last steps of all edge intervals up to the horizon, by decreasing last step."""
     present = np.flatnonzero(temporal.weights)
     times, i, j, _ = temporal.events.taken(present)
-    # A last event applies forever; in a periodic network it applies until the next period sets all edges anew.
+    # A last event applies forever; in a periodic network it applies until the next period sets all edges again.
     last = np.minimum(temporal.intervals.last[present], temporal.period or horizon)
     # The sequence is written out as often as the horizon asks, so its length is checked first.
     repeats = 1 if temporal.period is None else -(-horizon // temporal.period)

@@ -49,7 +49,7 @@ DEFINITION: Mapping[str, str] = MappingProxyType(
         "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start "
         "is public where it is declared to be: as one number, or with public_start=True. Every other start is refused.",
         "person": "The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, "
-        "one topic of it. A person who stands behind several agents is not covered.",
+        "one topic of it. A person who represented by several agents is not covered.",
         "seed": "Whoever knows or guesses the seed can subtract the noise and obtain the hidden opinions. A release "
         "draws its noise from the operating system and stores no seed. A run with a seed is for study; without one of "
         "its own it has seed 0, which anybody can try.",
@@ -311,7 +311,7 @@ class Definition:
         )
 
     def _person(self) -> str:
-        count, other = len(self.model.network.topics), "A person who stands behind several agents is not covered."
+        count, other = len(self.model.network.topics), "A person who represented by several agents is not covered."
         if not count:
             return f"The privacy unit is one agent. {other}"
         if self.unit == "person":
@@ -368,7 +368,7 @@ _SEEDS: Mapping[SeedStatus, str] = MappingProxyType(
         "unspecified": "The seed must be secret: whoever knows or guesses it has the hidden opinions. Without a seed "
         "of its own, a run has seed 0, which anybody can try, and its generator is not cryptographic.",
         "known": "The seed is known: there is no protection, and ε is for study. privacy.release draws noise that "
-        "nobody can repeat.",
+        "cannot be reproduced.",
         "secret": "All noise is drawn from the operating system's cryptographic generator, and no seed is stored.",
     }
 )

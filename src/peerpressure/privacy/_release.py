@@ -219,8 +219,8 @@ def release(
     ------
     InvalidInputError
         If a seed is given; if the guarantee would not be finite; or for a model whose numbers it would not hold for:
-        an SDE, hidden opinions that adapt, AR(1) noise, other laws of noise, y₀ = x₀ to which agents respond, or a
-        start that resembles x₀.
+        an SDE, hidden opinions that adapt, AR(1) noise, other noise distributions, y₀ = x₀ to which agents respond, or
+        a start that resembles x₀.
 
     See Also
     --------

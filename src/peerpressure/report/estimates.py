@@ -1,6 +1,6 @@
 """What commands estimate from data: the files of their results folders, and one page for all of them, the answer first.
 
-The page is made from the files alone, hence it can be made anew from a folder.
+The page is made from the files alone, so it can be rebuilt from a folder.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _with_constants(sde: SDE, t: float) -> SDE:
         pace = max(float(sde.adaptation_pace(t)), np.finfo(np.float64).tiny)
         adaptation = Adaptation(Constant(pace), adaptation.adaptation_weight)
     parts: dict[str, Any] = {"pressure": pressure, "noise": noise, "adaptation": adaptation}
-    # A model is not made anew for every change of the network.
+    # A model is not rebuilt for every change of the network.
     changed = any(isinstance(schedule, Table) for schedule in schedules_of(sde))
     equation = replace(sde, model=replace(model, **parts)) if changed else sde
     return equation if model.temporal_network is None else equation.on_network(sde.network_step(t))

@@ -120,7 +120,7 @@ def exact_paths(
         keep(step)
         if report is not None:
             report(step - start_step)
-    # Frozen draws are made anew from the seed where a run is resumed.
+    # Frozen draws are repeated from the seed where a run is resumed.
     carried = blocks.state[:, at.memory] if at.has_memory and not sde.noise.is_frozen else None
     moved = blocks.state[:, at.hidden] if at.has_hidden else None
     return RunResult(states, summaries, blocks.state[:, at.public], carried, adapting, moved)

@@ -112,7 +112,7 @@ def _brief(value: Any) -> str:
 
 
 def frozen(value: Any) -> Any:
-    """Return a value whose arrays are read-only: views of the same memory; containers are made anew.
+    """Return a value whose arrays are read-only: views of the same memory; containers are copied.
 
     >>> import numpy as np
     >>> given = np.zeros(2)

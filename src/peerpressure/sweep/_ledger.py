@@ -46,7 +46,7 @@ class UnfinishedSweepError(SweepError):
 
 def damaged(why: str) -> DamagedSweepError:
     """Return the error for a damaged ledger."""
-    remedy = "run the sweep again: the ledger is made anew from the results on disk"
+    remedy = "run the sweep again: the ledger is rebuilt from the results on disk"
     return DamagedSweepError(message("the ledger must be as it was written", got=why, remedy=remedy))
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # A status lists at most this many failures, since it is polled; the ledger keeps all of them.
 _MOST_FAILURES = 100
 UNITS = "units"
-_AGAIN = "run the sweep again, which computes this unit anew"
+_AGAIN = "run the sweep again to recompute this unit"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
 # The names that ``replacing`` gives to its temporary files.
 _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")

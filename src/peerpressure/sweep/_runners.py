@@ -151,7 +151,7 @@ def _starting() -> Iterator[None]:
 
 @final
 class LocalWorkers:
-    """A pool of processes, started when there is a batch for them, and anew when one of them has died."""
+    """A pool of processes, started when there is a batch for them, and again when one of them has died."""
 
     prefetch = 1
 
@@ -166,7 +166,7 @@ class LocalWorkers:
     def _begin(self) -> None:
         self._context = _Tracked()
         self._heard: list[int | str] = []
-        # Without a lock, which a process that is killed could hold for ever: short messages do not mix in a pipe.
+        # Without a lock, which a process that is killed could hold forever: short messages do not mix in a pipe.
         receiver, self._sender = self._context.Pipe(duplex=False)
         threading.Thread(target=_listen, args=(receiver, self._heard), daemon=True).start()
         self._pool = ProcessPoolExecutor(self._size, self._context, initializer=_prepare, initargs=(self._sender,))

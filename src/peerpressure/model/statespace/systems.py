@@ -404,7 +404,7 @@ def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransitio
         check_cancelled()
         step = kept.get(k)
         if step is not None:
-            # Steps are made one after the other, and those that follow a kept one begin anew.
+            # Steps are made one after the other, and those that follow a kept one start again.
             made = None
         else:
             made = made or _made_transitions(sde, last, k)
