@@ -1,4 +1,4 @@
-"""The table of what combines with what, from calls of every function with every feature.
+"""What does not combine with what, from calls of every function with every feature.
 
 ``python docs/combines.py`` writes it into ``docs/reference/combines.md``; a test compares the two.
 """
@@ -200,30 +200,27 @@ def table() -> dict[str, dict[str, Cell]]:
     return {feature: {name: cell(name, case) for name in FUNCTIONS} for feature, case in cases.items()}
 
 
-def rows(cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
-    """Yield the lines of the table."""
-    yield "| | " + " | ".join(f"`{name}`" for name in FUNCTIONS) + " |"
-    yield "|---" + "|:-:" * len(FUNCTIONS) + "|"
-    for feature, row in cells.items():
-        yield f"| {feature} | " + " | ".join(row[name].mark for name in FUNCTIONS) + " |"
-
-
-def refusals(cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[str]:
-    """Yield a line for each rule of each function, with the features that it excludes."""
+def exceptions(cells: Mapping[str, Mapping[str, Cell]], mark: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each function with the features whose cells have a mark, and the rule that excludes them."""
     for name in FUNCTIONS:
         rules: dict[str, list[str]] = {}
         for feature, row in cells.items():
-            if row[name].mark == REFUSED:
+            if row[name].mark == mark:
                 rules.setdefault(row[name].message.partition(", got ")[0], []).append(feature)
-        yield from (f"| `{name}` | {', '.join(features)} | {rule} |" for rule, features in rules.items())
+        yield from ((f"`{name}`", ", ".join(features), rule) for rule, features in rules.items())
 
 
 def content() -> str:
     """Return what stands between the marks of the page."""
     cells = table()
-    head = ["## Refusals", "", "| function | feature | rule |", "|---|---|---|"]
-    marks = ['<div class="upright-heads">', "", *rows(cells), "", "</div>"]
-    return "\n".join(["", *marks, "", *head, *refusals(cells), ""])
+    lines = ["", f"- **Functions**: {', '.join(f'`{name}`' for name in FUNCTIONS)}."]
+    lines += [f"- **Features**: {', '.join(FEATURES)}.", ""]
+    lines += ["These are refused, with an error that says what to do instead:", ""]
+    lines += ["| function | feature | rule |", "|---|---|---|"]
+    lines += [f"| {name} | {features} | {rule} |" for name, features, rule in exceptions(cells, REFUSED)]
+    lines += ["", "These run, but have no answer:", "", "| function | feature |", "|---|---|"]
+    lines += [f"| {name} | {features} |" for name, features, _ in exceptions(cells, UNKNOWN)]
+    return "\n".join([*lines, "", ""])
 
 
 def current() -> str:

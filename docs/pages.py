@@ -206,12 +206,18 @@ def _shared(described: Iterable[Mapping[str, str]]) -> list[str]:
 
 def command_page() -> str:
     """Return the page on the command line; arguments that several commands share are described once, at its end."""
-    lines = ["# Command line", "", "Generated from the declarations of the commands; `--help` prints the same.", ""]
     commands = list(_commands(typer.main.get_command(app), ("peerpressure",)))
     taken = {
         path: dict(_options(command, command.context_class(command, info_name=" ".join(path))))
         for path, command in commands
     }
+    without = [path[-1] for path, it in commands if not taken[path].pop("--json", "") and not hasattr(it, "commands")]
+    lines = [
+        "# Command line",
+        "",
+        "`--help` prints the same. With `--json` commands print their answer as JSON, except for",
+    ]
+    lines += [f"`{'`, `'.join(without)}`.", ""]
     shared = _shared(taken.values())
     for path, command in commands:
         lines += [f"## `{' '.join(path)}`", "", *_described(command)]

@@ -413,7 +413,7 @@ def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_page_says_what_combines_with_what() -> None:
-    # `python docs/combines.py` writes it anew.
+    # Otherwise: python docs/combines.py
     combines = runpy.run_path(str(ROOT / "docs" / "combines.py"))
     assert combines["content"]() == combines["current"]()
 

@@ -77,7 +77,9 @@ def test_a_path_with_a_colon_is_a_path(capfd: Captured, folder: Path) -> None:
 QUICK = "[run]\nsteps = 3\nseed = 5\n[output]\nfigures = false\nreport = false\n"
 LAWS = {
     "{ law = 'uniform', low = 1, high = 2.5 }": "uniformly from 1 to 2.5, seed 5",
-    "{ law = 'normal', mean = 1, std = 2, seed = 9 }": "from a normal law with mean 1 and standard deviation 2, seed 9",
+    "{ law = 'normal', mean = 1, std = 2, seed = 9 }": (
+        "from a normal distribution with mean 1 and standard deviation 2, seed 9"
+    ),
     "{ law = 'two_camps' }": "from two camps around 0 and 1, seed 5",
 }
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TABLE = (
     "Table with columns time, agent, public; or time and one column for each agent; or agent and one column for each "
-    "wave; or the run.nc of a run."
+    "wave; missing answers are empty. Or the run.nc of a run."
 )
 AGENTS = "the agents of the network and their degrees"
 HELP = "or, if the name has no suffix, a results folder."  # the end of the help of --out

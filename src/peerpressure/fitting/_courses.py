@@ -117,7 +117,7 @@ class Course:
         return Linear(size) if exponent else Constant(size)
 
     def unidentified(self, z: Array) -> str:
-        """Return the parameter that is at the end of its range, where the data cannot determine it; empty if there is none.
+        """Return the parameter at the end of its range, where the data cannot determine it; empty if there is none.
 
         Without pressure, or without adaptation, a model is one of its cases, which is identified.
         """

@@ -213,7 +213,7 @@ def _at(path: pd.DataFrame, time: int, column: str) -> float:
 
 @styled
 def biased_consensus(values: pd.DataFrame, law: pd.DataFrame) -> Figure:
-    """Show a histogram of the consensus limits of many runs, their predicted normal law, and v."""
+    """Show a histogram of the consensus limits of many runs, their predicted normal distribution, and v."""
     mean, std, v = (float(law[name].iloc[0]) for name in ("mean", "std", "consensus_value"))
     figure = Figure(figsize=(ONE_COLUMN, 2.2))
     axes = figure.add_subplot()

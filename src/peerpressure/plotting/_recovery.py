@@ -376,7 +376,7 @@ _TWO_SIDED = float(special.ndtri(0.975))
 
 @styled
 def fit_diagnostics(diagnostics: FitDiagnostics, replicate: int = 0) -> Figure:
-    """Show the residuals of one replicate over time, by agent, by lag and against the normal law.
+    """Show the residuals of one replicate over time, by agent, by lag and against the normal distribution.
 
     Parameters
     ----------

@@ -349,7 +349,7 @@ def formula(text: str) -> str:
 
 
 def normal_density(x: NDArray[np.float64], mean: float, std: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the density of the normal law at x.
+    """Return the density of the normal distribution at x.
 
     >>> normal_density(np.zeros(1), 0.0, 1.0).round(4)
     array([0.3989])

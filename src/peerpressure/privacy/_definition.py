@@ -49,7 +49,7 @@ DEFINITION: Mapping[str, str] = MappingProxyType(
         "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start "
         "is public where it is declared to be: as one number, or with public_start=True. Every other start is refused.",
         "person": "The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, "
-        "one topic of it. A person who represented by several agents is not covered.",
+        "one topic of it. A person represented by several agents is not covered.",
         "seed": "Whoever knows or guesses the seed can subtract the noise and obtain the hidden opinions. A release "
         "draws its noise from the operating system and stores no seed. A run with a seed is for study; without one of "
         "its own it has seed 0, which anybody can try.",
@@ -311,7 +311,7 @@ class Definition:
         )
 
     def _person(self) -> str:
-        count, other = len(self.model.network.topics), "A person who represented by several agents is not covered."
+        count, other = len(self.model.network.topics), "A person represented by several agents is not covered."
         if not count:
             return f"The privacy unit is one agent. {other}"
         if self.unit == "person":

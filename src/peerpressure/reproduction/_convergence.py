@@ -306,7 +306,7 @@ def biased_consensus(
     biased_consensus
         run, value: the value on which one run agrees.
     biased_consensus_law
-        mean, std, consensus_value: the predicted normal law, in one row.
+        mean, std, consensus_value: the predicted normal distribution, in one row.
     """
     fast = replace(model, pressure=pressure or StretchedExponential())
     run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), consensus_limit(fast)

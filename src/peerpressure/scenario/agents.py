@@ -297,7 +297,7 @@ class NormalDraw(Section):
     @property
     def words(self) -> str:
         """The law in words."""
-        return f"from a normal law with mean {self.mean:g} and standard deviation {self.std:g}"
+        return f"from a normal distribution with mean {self.mean:g} and standard deviation {self.std:g}"
 
     def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
@@ -405,7 +405,7 @@ def _choose_rate(value: Any) -> str | None:
 
 def _choose_weight(value: Any) -> str | None:
     chosen = choose_draw(value)
-    # A normal law would leave the interval from 0 to 1.
+    # A normal distribution would leave the interval from 0 to 1.
     return None if chosen in ("word", "rows", "normal") else chosen
 
 
@@ -485,7 +485,7 @@ def _choose_hidden(value: Any) -> str | None:
 
 def _choose_stubbornness(value: Any) -> str | None:
     chosen = choose_draw(value)
-    # Stubbornness must be positive, which a normal law or camps with a spread cannot guarantee.
+    # Stubbornness must be positive, which a normal distribution or camps with a spread cannot guarantee.
     return None if chosen in ("word", "rows", "normal", "two_camps") else chosen
 
 

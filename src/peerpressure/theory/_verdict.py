@@ -416,7 +416,7 @@ class Verdict:
 
 
 def _with_ends(mean: Array, std: Array | None) -> tuple[Array, Array | None, Array | None]:
-    """Return means with the ends of intervals that cover 95 % of a normal law."""
+    """Return means with the ends of intervals that cover 95 % of a normal distribution."""
     if std is None:
         return mean, None, None
     half = np.where(np.isfinite(std), 1.96 * std, np.nan)

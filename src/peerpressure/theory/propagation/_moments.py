@@ -89,7 +89,7 @@ class Moments:
         return np.sqrt(self.variance)
 
     def band(self, z: float = 1.96) -> tuple[Array, Array]:
-        """Return mean − z·std and mean + z·std; 1.96 covers 95 % of a normal law.
+        """Return mean − z·std and mean + z·std; 1.96 covers 95 % of a normal distribution.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Moments:
         return self.mean - half_width, self.mean + half_width
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean over time, with a band that covers 95 % of a normal law where there are at most 12 names.
+        """Draw the mean over time, with a band that covers 95 % of a normal distribution for at most 12 names.
 
         Parameters
         ----------
