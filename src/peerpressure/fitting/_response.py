@@ -117,7 +117,7 @@ class Response:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The answer: "responds", "no response" (larger than ``matter``), or "cannot tell"."""
+        """The answer: "responds" (also by moving away), "no response" (larger than ``matter``), or "cannot tell"."""
         if self._is_doubted:
             return "cannot tell"
         if self._found:
