@@ -32,9 +32,8 @@ def node() -> str:
 
 
 def run_node(*arguments: str | Path, text: str = "") -> str:
-    """Run Node, whatever the caller's settings of it are, and return what it printed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NODE_", "FORCE_COLOR"))}
-    done = waiting.run([node(), *arguments], text=text, env=kept | {"NO_COLOR": "1"}, cwd=PAGE)
+    """Run Node, and return what it printed."""
+    done = waiting.run([node(), *arguments], text=text, env=os.environ | {"NO_COLOR": "1"}, cwd=PAGE)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
 
