@@ -156,6 +156,9 @@ def test_errors_deep_in_a_long_list_name_the_line(tmp_path: Path) -> None:
         file.write_text("\n".join(["#vote,ann", *many(20_000), last]), encoding="utf-8")
         with pytest.raises(FileFormatError, match="line 1 is a comment"):
             read_network(file)
+    # Under a heading a complete row is data, whatever it begins with.
+    file.write_text("\n".join(["source,target", *many(20_000), "#vote,7"]), encoding="utf-8")
+    assert "#vote" in read_network(file).labels
     # A late text turns all labels into texts.
     file.write_text("\n".join(["source,target", *many(20_000), "7,ann"]), encoding="utf-8")
     assert read_network(file).labels[:2] == ("0", "1")
