@@ -197,7 +197,7 @@ def _described(command: Any) -> Iterator[str]:
 def _shared(described: Iterable[Mapping[str, str]]) -> list[str]:
     """Return the lines that several commands or tables have: of each name the most common one."""
     counted = Counter((name, line) for lines in described for name, line in lines.items())
-    repeated = {}
+    repeated: dict[str, str] = {}
     for (name, line), count in counted.most_common():
         if count > 1:
             repeated.setdefault(name, line)
