@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 from tests.browser import chromium
 
-from peerpressure.explorer.presets import presets
+from peerpressure.explorer.catalogue import presets
 
 from .explorer import started
 

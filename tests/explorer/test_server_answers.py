@@ -27,8 +27,8 @@ from peerpressure.explorer.answers import (
     recovered_answer,
     run_answer,
 )
+from peerpressure.explorer.catalogue import presets
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.presets import presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.reproduction import convergence
 from peerpressure.scenario import Experiment, Scenario, parse_scenario, scenario_from

@@ -9,9 +9,8 @@ import pytest
 import peerpressure as pp
 from peerpressure import noise, recovery, schedules
 from peerpressure.explorer import catalogue as tables
-from peerpressure.explorer.catalogue import catalogue, control
+from peerpressure.explorer.catalogue import Preset, catalogue, control, first_state, presets
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.presets import Preset, default, presets
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.reproduction.design import AGENTS, SEED, agents_drawn
@@ -109,7 +108,7 @@ def test_every_preset_is_a_scenario_within_the_bounds(preset: Preset) -> None:
 
 
 def test_the_page_opens_on_thirty_four_people_unless_told_otherwise() -> None:
-    assert CACHE.load({"scenario": default()["scenario"]}).graph.n == 34
+    assert CACHE.load({"scenario": first_state()["scenario"]}).graph.n == 34
     own = {"scenario": {"network": {"generator": "k2"}, "run": {"steps": 9}}, "view": {}}
     assert catalogue(Limits(), own)["default"] == own
 

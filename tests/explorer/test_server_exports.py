@@ -24,9 +24,9 @@ from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
 from peerpressure.explorer.answers import bench_answer, budget_answer, inferred_edges, observe_answer
 from peerpressure.explorer.bundle import STATIC
+from peerpressure.explorer.catalogue import presets
 from peerpressure.explorer.exports import Look, python_file
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.presets import presets
 from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.recovery import METHODS
 from peerpressure.report.store import from_csv

@@ -74,8 +74,8 @@ def explore(
 def _export(start: str | None, file: Path) -> None:
     """Write the page of a scenario, or of the page's own start, to a file."""
     from peerpressure.explorer.bundle import page
+    from peerpressure.explorer.catalogue import first_state
     from peerpressure.explorer.links import is_link
-    from peerpressure.explorer.presets import default
     from peerpressure.explorer.protocol import Limits
     from peerpressure.explorer.recorded import record
     from peerpressure.simulation.trajectory import contents
@@ -85,7 +85,7 @@ def _export(start: str | None, file: Path) -> None:
     named = [] if start is None else ["LINK" if is_link(start) else start]
     if start is not None and not is_link(start):
         declare_input(expanded(start))
-    state = default() if start is None else _state(start)
+    state = first_state() if start is None else _state(start)
     # The file is opened first: a place that cannot be written to is known before anything is computed.
     with replacing(file) as out:
         # Its name is left out, because the same run makes the same page under any name.

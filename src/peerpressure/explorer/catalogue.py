@@ -1,4 +1,4 @@
-"""Everything that can be chosen on the page, with titles, ranges and a sentence on each.
+"""Everything that can be chosen on the page, with titles, ranges and a sentence on each, and its examples.
 
 Schedules, noise laws, generators and estimators are read from their declarations; the page has no titles or ranges of
 its own.
@@ -6,19 +6,23 @@ its own.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, final
 
-from peerpressure.explorer.presets import default as first_state, presets
+from peerpressure.explorer.models import page_state
 from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED, TEMPORAL, named
 from peerpressure.noise import LAWS
 from peerpressure.recovery import AUTO, METHODS
+from peerpressure.scenario import load_scenario
 from peerpressure.scenario.agents import HIDDEN_LAWS, STUBBORNNESS, Agents
 from peerpressure.scenario.network import InlineNetworkSection
 from peerpressure.scenario.scenario import Privacy, Run, Scenario
 from peerpressure.scenario.section import Choice, Feature, Section, choices, controls
+from peerpressure.scenario.shipped import PAGE, Example, examples
 from peerpressure.scenario.system import OPTIMAL, TEMPORALS, TUNED
 from peerpressure.schedules import SCHEDULES
 from peerpressure.support.parameters import Parameter
@@ -93,6 +97,41 @@ def features() -> dict[str, Feature]:
 def temporal_networks() -> list[Choice]:
     """Return the generators of networks that change by themselves."""
     return choices(TEMPORAL)
+
+
+@final
+@dataclass(frozen=True)
+class Preset:
+    """An example as a state of the page; ``view`` holds the page's settings."""
+
+    example: Example
+    group: str
+    view: Mapping[str, Any]
+
+    @cached_property
+    def state(self) -> dict[str, Any]:
+        """The state of the page."""
+        # A page cannot read files, so their numbers become part of the scenario.
+        read = load_scenario(self.example.path) if self.example.named else None
+        scenario = self.example.sections if read is None else page_state(read, Limits())["scenario"]
+        return {"scenario": scenario, "view": dict(self.view)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        title, sentence = self.example.comment
+        return {"id": self.example.name, "title": title, "group": self.group, "blurb": sentence, "state": self.state}
+
+
+@cache
+def presets() -> tuple[Preset, ...]:
+    """Return the examples of the page in their order."""
+    known, groups = examples(), tomllib.loads(PAGE.read_text(encoding="utf-8"))
+    return tuple(Preset(known[name], group, view) for group, of in groups.items() for name, view in of.items())
+
+
+def first_state() -> dict[str, Any]:
+    """Return the state in which the page opens: its first example."""
+    return presets()[0].state
 
 
 PAPERS = "ols"

@@ -5,21 +5,58 @@ A job is cancelled through its ``CancellationToken``, which is the ``should_stop
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar, final
+from functools import cache
+from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 from anyio import CancelScope, CapacityLimiter, create_task_group, current_time, to_thread
 
 from peerpressure.errors import CancelledError, message
-from peerpressure.explorer.memory import give_back
 from peerpressure.explorer.protocol import Limits, RequestError, SupersededError, TimeLimitError
 from peerpressure.support.progress import cancellable, check_cancelled
 
 Client: TypeAlias = tuple[str, str]  # a tab and a route
 Result = TypeVar("Result")
+
+
+# Memory that jobs have freed goes back to the system. By itself the GNU C library, which has a heap for each thread,
+# would keep most of it; other C libraries have no such functions.
+
+# Numbers of the settings in malloc.h.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+HEAPS = 2
+# Larger arrays get pages of their own, which go back as soon as they are freed. The default grows with use.
+LARGE = 256 * 1024
+
+
+@cache
+def _libc() -> Any:
+    """Return the C library if it can give memory back, else None."""
+    try:
+        library = ctypes.CDLL(None)
+        return library if library.malloc_trim and library.mallopt else None
+    # Windows has no library of this name, and other systems lack the functions.
+    except (OSError, TypeError, AttributeError):
+        return None
+
+
+def keep_little() -> None:
+    """Set up the memory of this process for a server: few heaps, and pages of their own for large arrays."""
+    library = _libc()
+    if library is not None:
+        for setting, value in ((_ARENA_MAX, HEAPS), (_MMAP_THRESHOLD, LARGE), (_TRIM_THRESHOLD, LARGE)):
+            library.mallopt(setting, value)
+
+
+def give_back() -> None:
+    """Return freed memory to the system, which takes less than a millisecond if there is little of it."""
+    library = _libc()
+    if library is not None:
+        library.malloc_trim(0)
 
 
 @final

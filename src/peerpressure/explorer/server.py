@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from peerpressure.errors import PeerPressureError, message
-from peerpressure.explorer.memory import keep_little
+from peerpressure.explorer.jobs import keep_little
 from peerpressure.explorer.protocol import error_body, json_bytes
 
 if TYPE_CHECKING:
