@@ -50,14 +50,10 @@ from peerpressure.support.tables import TextTable, places_in, read_table
 # Values of agents from columns of tables and attributes of graphs, matched with the agents by their labels.
 
 
-def _one_or_more(value: Any) -> str:
-    return "list" if isinstance(value, list | tuple) else "text"
-
-
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 Names: TypeAlias = Annotated[
     Annotated[Name, tag("text")] | Annotated[Annotated[list[Name], Field(min_length=1)], tag("list")],
-    chosen_by(_one_or_more),
+    chosen_by(lambda value: "list" if isinstance(value, list | tuple) else "text"),
     Field(description="a name, or one for each topic"),
 ]
 _BY = "add a column with their names, or set by = to the column that has them"

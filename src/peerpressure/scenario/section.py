@@ -267,21 +267,9 @@ def _written(path: str, info: SerializationInfo) -> str:
     return kept or (path if folder is None else relative_path(path, folder))
 
 
-def _word_or_number(value: Any) -> str:
-    return "text" if isinstance(value, str) else "whole number"
-
-
-def _label_or_pair(value: Any) -> str:
-    return "pair" if isinstance(value, list | tuple) else "label"
-
-
 def as_labels(given: Sequence[Any]) -> list[Any]:
     """Return the labels of agents as a network has them, in which a pair is a tuple."""
     return [tuple(label) if isinstance(label, list) else label for label in given]
-
-
-def _one_or_many(value: Any) -> str:
-    return "list" if isinstance(value, list | tuple) else "number"
 
 
 def _whole_or_not(value: Any) -> str:
@@ -301,12 +289,13 @@ InputFile: TypeAlias = Annotated[
 OutputFolder: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_located)]
 Label: TypeAlias = Annotated[
     # A discriminated union reports the errors of the chosen alternative only; a plain union lists those of all.
-    Annotated[str, tag("text")] | Annotated[int, tag("whole number")], chosen_by(_word_or_number)
+    Annotated[str, tag("text")] | Annotated[int, tag("whole number")],
+    chosen_by(lambda value: "text" if isinstance(value, str) else "whole number"),
 ]
 # A pair of an agent and a topic is a label if there are topics.
 AgentLabel: TypeAlias = Annotated[
     Annotated[Label, tag("label")] | Annotated[Annotated[list[Label], Field(min_length=2, max_length=2)], tag("pair")],
-    chosen_by(_label_or_pair),
+    chosen_by(lambda value: "pair" if isinstance(value, list | tuple) else "label"),
 ]
 Number: TypeAlias = Annotated[
     Annotated[float, tag("number")] | Annotated[int, tag("whole number")], chosen_by(_whole_or_not)
@@ -314,7 +303,8 @@ Number: TypeAlias = Annotated[
 Numbers: TypeAlias = Annotated[list[float], Field(min_length=1)]
 Rows: TypeAlias = Annotated[list[Numbers], Field(min_length=1, fail_fast=True)]
 OneOrMany: TypeAlias = Annotated[
-    Annotated[float, tag("number")] | Annotated[Numbers, tag("list")], chosen_by(_one_or_many)
+    Annotated[float, tag("number")] | Annotated[Numbers, tag("list")],
+    chosen_by(lambda value: "list" if isinstance(value, list | tuple) else "number"),
 ]
 
 
