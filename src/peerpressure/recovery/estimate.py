@@ -19,8 +19,7 @@ from peerpressure.recovery import limits
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.simulation import zarr_stores
-from peerpressure.support.parameters import checked_level
-from peerpressure.support.parameters import whole as whole_number
+from peerpressure.support.parameters import checked_level, whole as whole_number
 from peerpressure.support.results import read_only
 from peerpressure.support.text import html_sketch, html_table
 
