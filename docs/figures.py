@@ -105,8 +105,9 @@ def main() -> None:
     with mpl.rc_context({"font.family": "DejaVu Sans", "font.size": 9}):
         for theme, file in (("light", "landing.webp"), ("dark", "landing-dark.webp")):
             write_landing(IMAGES / file, THEMES[theme], *results)
-    for name, figure in EXPLANATIONS.items():
-        figure().savefig(IMAGES / f"{name}.png", dpi=140, metadata={"Software": None})
+    with mpl.rc_context(fname=IMAGES.parent / "matplotlibrc"):
+        for name, figure in EXPLANATIONS.items():
+            figure().savefig(IMAGES / f"{name}.png", dpi=140, metadata={"Software": None})
 
 
 def misfit() -> Figure:
