@@ -312,6 +312,14 @@ def test_fewer_steps_than_agents_need_the_penalty_and_have_no_confidence() -> No
         infer_network(short, model.pressure, std="known", penalty=None)
 
 
+def test_neighbours_who_answer_alike_have_weights_without_errors() -> None:
+    answers = [[2, 2, 2, 3, 2, 3], [2, 2, 3, 2, 1, 2], [2, 3, 2, 3, 2, 3], [3, 3, 2, 2, 2, 2]]
+    answers += [[2, 3, 2, 3, 2, 3], [3, 3, 3, 3, 2, 3], [3, 3, 2, 3, 3, 3], [3, 3, 3, 3, 3, 3]]
+    found = infer_network(np.array(answers, dtype=float), Linear(0.3))
+    assert np.isnan(found.std[found.weights > 0]).any()
+    assert "nan" not in str(found)
+
+
 def test_residuals_tell_whether_the_model_made_the_outputs() -> None:
     model, run = small(8, 400)
     found = infer_network(run, model.pressure, std="known")

@@ -401,7 +401,9 @@ def covariance_of(edges: EdgeFit, scale: float, excess: float) -> Array:
     """
     tau, k = float(edges.beta[-1]), edges.support.size
     full, logs = edge_information(edges.problem, edges.beta, np.append(edges.support, edges.beta.size - 1))
-    inverse = linalg.inv(full[:k, :k]) if k else np.zeros((0, 0))
+    # Neighbours whose answers change alike, as few points of a scale do, share a weight of unknown parts.
+    known = np.linalg.matrix_rank(full[:k, :k], hermitian=True) == k if k else True
+    inverse = np.linalg.inv(full[:k, :k]) if known else np.full((k, k), np.nan)
     covariance = inverse + excess * inverse @ logs[:k, :k] @ inverse
     # dw/dτ along the best weights.
     move = -inverse @ full[:k, k] - edges.beta[edges.support] / tau
