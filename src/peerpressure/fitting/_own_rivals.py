@@ -38,7 +38,7 @@ _MEMORIES = 9
 _LOG_SPREADS = (-12.0, 12.0)
 
 # Weight of neighbours beyond which nothing is left of the own, and the least share of it that opinions are read from.
-_ALL, _LEAST = 0.998, 0.05
+ALL, _LEAST = 0.998, 0.05
 
 Memory: TypeAlias = Literal["none", "free", "whole"]
 Levels: TypeAlias = Literal["own", "common", "none"]
@@ -173,7 +173,7 @@ class OwnFit:
     @property
     def unidentified(self) -> str:
         """Nothing, unless neighbours have all the weight: at other ends, each law is another one."""
-        return "weight" if self.level.weight > _ALL else ""
+        return "weight" if self.level.weight > ALL else ""
 
     @property
     def uses_network(self) -> bool:
@@ -216,7 +216,7 @@ class OwnFit:
         Pressure is that by which the mean of the neighbours has this weight at the mean degree.
         """
         scores = np.random.default_rng(0).standard_normal(DRAWS)
-        weight = np.clip(self.level.weight + self.level.weight_std * scores, 0.0, _ALL)
+        weight = np.clip(self.level.weight + self.level.weight_std * scores, 0.0, ALL)
         pressure = weight / (1 - weight) / (float(self.panel.slope.mean()) or 1.0)
         noise = self.noise_std * noise_factors(self._freedom) / (1 - weight)
         return np.column_stack([pressure, pressure, pressure, 0 * pressure, noise]), np.full(DRAWS, 1 / DRAWS)

@@ -151,8 +151,7 @@ class PartialEffect:
 
 def _listening(panel: Panel) -> list[sparse.csr_array]:
     """Return the matrix from last answers by place to the means of those that each place listens to, for each row."""
-    degrees = panel.slope * panel.stubbornness
-    weights = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+    weights = np.divide(1.0, panel.degrees, out=np.zeros_like(panel.degrees), where=panel.degrees > 0)
     if panel.model.is_constant:
         return [sparse.csr_array(sparse.diags_array(weights[0]) @ panel.adjacency(1))] * panel.length
     return [

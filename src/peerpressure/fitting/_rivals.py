@@ -22,7 +22,7 @@ from peerpressure.fitting._courses import TELLING_ROWS, Course, course_names, co
 from peerpressure.fitting._family import ExactRecord, FamilyFit, MeasuredRecord, measured_likelihood
 from peerpressure.fitting._integrated import DRAWS, Criterion, height_at_best, noise_factors, sums_of
 from peerpressure.fitting._maximum import Maximum
-from peerpressure.fitting._own_rivals import OWN_LAWS, fit_own, own_names
+from peerpressure.fitting._own_rivals import ALL, OWN_LAWS, fit_own, own_names
 from peerpressure.fitting._parameters import NO_PARAMETERS, UnknownParameter
 from peerpressure.fitting._record import Dynamics, Errors, Panel
 from peerpressure.model import Model
@@ -31,8 +31,8 @@ from peerpressure.model.step import Array
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant
 
-# Weight of neighbours that is searched up to, and beyond which it is at this end.
-_MOST, _ALL = 0.999, 0.998
+# Weight of neighbours that is searched up to.
+_MOST = 0.999
 # Step of second differences in that weight.
 _STEP = 0.01
 
@@ -155,7 +155,7 @@ class AverageFit:
     @property
     def unidentified(self) -> str:
         """Nothing, unless neighbours have all the weight."""
-        return "weight" if self.weight > _ALL else ""
+        return "weight" if self.weight > ALL else ""
 
     @property
     def uses_network(self) -> bool:
