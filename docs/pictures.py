@@ -60,6 +60,7 @@ def at_step(page: Page, step: int) -> None:
 
 def compare(page: Page) -> None:
     """Show two scenarios side by side: the first one, and the same with a pressure that grows faster."""
+    page.click("#laboratory")
     page.click("#compare")
     page.locator('[data-path="pressure"] select').first.select_option("stretched_exponential")
     page.locator("#time").evaluate(GO_TO, [COMPARED_STEPS, 200])
@@ -69,6 +70,7 @@ def compare(page: Page) -> None:
 
 def observe(page: Page) -> None:
     """Show an observer of half of the agents."""
+    page.click("#laboratory")
     page.click("#examples-open")
     page.get_by_text("A partial observer").click()
     page.wait_for_selector("html[data-benches]:not([data-busy])", state="attached")
@@ -79,6 +81,7 @@ def observe(page: Page) -> None:
 
 def infer(page: Page) -> None:
     """Show what an observer finds who does not know the network."""
+    page.click("#laboratory")
     page.click("#examples-open")
     page.click("[data-preset=unknown_network]")
     page.wait_for_selector("html[data-inferences]:not([data-busy])", state="attached")

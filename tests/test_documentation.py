@@ -53,7 +53,7 @@ NOT_RUN = {
     "peerpressure story": "opens a browser; tests/story writes the page",
     "peerpressure paper": "takes minutes; tests/cli/test_paper.py runs a short one",
     "export ": "sets a variable of the shell",
-    "peerpressure warmup": "takes minutes; tests/cli/test_first_use.py looks at what it compiles",
+    "peerpressure warmup": "takes a minute; tests/cli/test_first_use.py looks at what it compiles",
     "from dask_kubernetes.operator import": "needs a cluster",
     "from mpi4py import MPI": "needs several processes; tests/partition runs these blocks in three",
     "mpiexec ": "needs several processes; tests/partition starts them",
