@@ -181,7 +181,7 @@ def test_elimination_is_taken_below_the_limit_where_it_is_cheaper(
     model = pp.Model(network, np.linspace(0, 1, 130), noise=pp.Gaussian(0.3))
     run, view = pp.simulate(model, 6, seed=2), Observation(agents=range(unseen, 130))
     quick = recover(run, model, "kalman", view)
-    monkeypatch.setattr("peerpressure.recovery._kalman.is_quicker", lambda *_: False)
+    monkeypatch.setattr("peerpressure.recovery._estimators.is_quicker", lambda *_: False)
     slow = recover(run, model, "kalman", view)
     assert (quick.rank, quick.identified.tolist()) == (slow.rank, slow.identified.tolist())
     who = slow.identified

@@ -107,7 +107,7 @@ def test_a_harmed_result_is_refused(
     for path in sorted(folder.glob("units/*/*.json"))[:25]:
         before = path.read_bytes()
         path.write_bytes(harm(bytearray(before), choice))
-        with pytest.raises(DamagedSweepError, match="run the sweep again, which computes"):
+        with pytest.raises(DamagedSweepError, match="run the sweep again to recompute this unit"):
             collect(folder)
         path.write_bytes(before)
     assert csv(folder) == finished[1]
@@ -174,7 +174,7 @@ def test_harmed_results_that_the_ledger_calls_done_are_computed_again(
     assert (told.done, told.planned, told.damaged) == (len(PLAN) - count, count, count)
     assert not told.complete
     assert f"{count} of them damaged" in str(told)
-    with pytest.raises(SweepError, match="run the sweep again, which computes"):
+    with pytest.raises(SweepError, match="run the sweep again to recompute this unit"):
         collect(folder)
     again = run_sweep(PLAN, folder, workers=1)
     assert again.complete

@@ -425,7 +425,9 @@ def _with_ends(mean: Array, std: Array | None) -> tuple[Array, Array | None, Arr
 
 def answer_rows(verdict: Verdict) -> Rows:
     """Return when agents are close to each other and to v, which pressure would be better, and what is given."""
-    rows = progress_rows(verdict.forecast)
+    unknown = verdict.outcome is Outcome.UNKNOWN and verdict.reasons
+    rows = [("why", str(verdict.reasons[0]))] if unknown else []
+    rows += progress_rows(verdict.forecast)
     best = None if verdict.advice is None else verdict.advice.recommended
     if verdict.advice is not None and best is not None and verdict.forecast is not None:
         steps = verdict.forecast.steps
