@@ -300,7 +300,7 @@ def test_pictures_have_the_axes_the_colours_and_the_rings_of_the_page() -> None:
     built = cache.build({"scenario": SMALL})
     for log_time, log_size in ((False, True), (True, False)):
         left, right = exports._curves(built, Look(log_time=log_time, log_size=log_size), Limits())().axes
-        assert (left.get_xscale() == "log", right.get_xscale() == "log") == (log_time, log_time)
+        assert (left.get_xscale() == "symlog", right.get_xscale() == "symlog") == (log_time, log_time)
         assert (right.get_yscale() == "log") == log_size
     places, v = cache.drawing(built.model.network), built.model.consensus_value
     _, ring, _, dots = exports._network(built, places, Look(7), Limits())().axes[0].collections

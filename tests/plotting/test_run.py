@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from peerpressure.plotting import run
-from tests.plotting.looking import assert_no_text_is_cut_or_covers_another, curves
+from tests.plotting.looking import assert_no_text_is_cut_or_covers_another, curves, words
 
 
 def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
@@ -62,46 +62,69 @@ def test_words_stand_where_no_curve_comes(name: str) -> None:
     figure: Figure = FIGURES[name]()
     figure.draw_without_rendering()
     for axes in figure.axes:
-        words = [text.get_window_extent() for text in axes.texts if text.get_text() != "$v$"]
+        boxes = [text.get_window_extent() for text in axes.texts if text.get_text() != "$v$"]
         for line in axes.lines:
             points = np.asarray(line.get_xydata())
             if line.get_transform() == axes.transData:
                 fine = np.linspace(0, len(points) - 1, 20 * len(points))
                 path = [np.interp(fine, np.arange(len(points)), points[:, k]) for k in (0, 1)]
                 spots = axes.transData.transform(np.column_stack(path))
-                assert not any(box.contains(x, y) for box in words for x, y in spots[::5])
+                assert not any(box.contains(x, y) for box in boxes for x, y in spots[::5])
 
 
 def test_what_agents_show_is_the_range_over_replicates_and_the_mean_of_each() -> None:
     table = summaries(np.arange(41))
     left, right = run.opinions(table, 0.5).axes
-    middle = table[table["time"] > 0].groupby("time")
-    assert np.array_equal(curves(left)[0], middle["minimum"].mean())
-    assert np.array_equal(curves(left)[1], middle["maximum"].mean())
+    middle = table.groupby("time")
+    assert np.array_equal(curves(left)[0], middle["minimum"].min())
+    assert np.array_equal(curves(left)[1], middle["maximum"].max())
+    assert words(left) == "(a) public opinions | $v$ | highest and lowest of 3 replicates | means"
     assert [curve[0] for curve in curves(left)[2:5]] == [0.5, 0.51, 0.52]
     assert np.array_equal(curves(right)[0], middle["spread"].median())
     assert np.array_equal(curves(right)[1], middle["max_distance"].median())
     assert (right.get_yscale(), right.get_xscale()) == ("log", "linear")
 
 
+def test_one_replicate_has_one_mean() -> None:
+    left, _ = run.opinions(summaries(np.arange(41), replicates=1), 0.5).axes
+    assert words(left) == "(a) public opinions | $v$ | highest and lowest | mean"
+
+
+def test_agents_of_a_small_network_have_lines_at_the_times_that_are_drawn() -> None:
+    table = summaries(np.arange(401))
+    states = np.random.default_rng(1).normal(size=(401, 10))
+    left, _ = run.opinions(table, 0.5, pd.DataFrame(states)).axes
+    times = np.asarray(left.lines[0].get_xdata(), dtype=np.int64)
+    assert np.array_equal(curves(left)[:10], states[times].T)
+    assert (times[0], times[-1], left.get_xlim()) == (0, 400, (0, 400))
+
+
+def test_identical_starts_leave_the_axis_of_spreads_logarithmic() -> None:
+    table = summaries(np.arange(41))
+    table.loc[table["time"] == 0, "spread"] = 0.0
+    _, right = run.opinions(table, 0.5).axes
+    assert right.get_yscale() == "log"
+    assert np.isfinite(np.log(curves(right)[0])).all()
+
+
 def test_what_agents_hold_stands_beside_what_they_show() -> None:
     table = summaries(np.arange(101))
     left, right = run.hidden(table, 0.5).axes
-    middle = table[table["time"] > 0].groupby("time")
-    assert np.array_equal(curves(left)[1], middle["hidden_maximum"].mean())
+    middle = table.groupby("time")
+    assert np.array_equal(curves(left)[1], middle["hidden_maximum"].max())
     assert curves(left)[2][0] == pytest.approx(0.501)
     assert np.array_equal(curves(right)[0], middle["hidden_spread"].median())
     assert np.array_equal(curves(right)[1], middle["spread"].median())
-    assert right.get_xscale() == "log"
+    assert right.get_xscale() == "symlog"
 
 
 def test_real_times_are_shown_as_they_are_and_long_runs_are_thinned_from_the_first_to_the_last() -> None:
     left, _ = run.opinions(summaries(np.arange(5001) * 0.02), 0.5).axes
     times = np.asarray(left.lines[0].get_xdata(), dtype=np.float64)
-    assert (times[0], times[-1]) == (0.02, 100.0)
-    assert times.size <= run.MOST_TIMES
-    assert left.get_xlim() == (0.02, 100.0)
-    assert left.get_xscale() == "log"
+    assert (times[0], times[1], times[-1]) == (0.0, 0.02, 100.0)
+    assert times.size <= run.MOST_TIMES + 1
+    assert left.get_xlim() == (0.0, 100.0)
+    assert left.get_xscale() == "symlog"
 
 
 def test_a_short_run_on_a_changing_network_is_drawn_round_by_round() -> None:
@@ -129,6 +152,7 @@ def test_the_budget_spent_leaves_out_what_is_infinite() -> None:
     (axes,) = run.spent(table).axes
     assert np.array_equal(curves(axes)[0], table["epsilon"].iloc[:-1])
     assert axes.get_xlim()[1] == 500
+    assert axes.get_xscale() == "log"
 
 
 @pytest.mark.parametrize(("target", "says"), [("initial", "hidden opinion $x_0$"), ("current", "current hidden")])

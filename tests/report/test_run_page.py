@@ -22,12 +22,13 @@ from peerpressure.report.run import (
     FIGURES,
     OWN,
     TABLES,
+    figures,
     model_rows,
     order_figures,
     outcome_rows,
     run_files,
 )
-from peerpressure.scenario import Experiment, scenario_from
+from peerpressure.scenario import Experiment, scenario_from, summaries
 from tests import waiting
 
 PLAIN: dict[str, Any] = {
@@ -66,6 +67,21 @@ def test_what_is_drawn_follows_from_what_is_asked() -> None:
         "moving": ["opinions", "hidden", "estimates", "exposure", "exposure_map", "budget"],
         "only the end": ["exposure", "exposure_map", "budget", "frontier"],
     }
+
+
+def test_the_agents_of_a_small_network_are_drawn_where_their_opinions_are_recorded() -> None:
+    sizes = {
+        "few": {"network": {"generator": "cycle", "n": 30}},
+        "many": {"network": {"generator": "cycle", "n": 31}},
+        "unrecorded": {"run": PLAIN["run"] | {"record": "summaries"}},
+    }
+    for case, sections in sizes.items():
+        one = experiment(observe=None, privacy=None, **sections)
+        ((name, (table, _, agents)),) = figures(one, "summaries", summaries(one))
+        assert name == "opinions"
+        assert (agents is not None) == (case == "few")
+        if agents is not None:
+            assert agents.shape == (table["time"].nunique(), 30)
 
 
 def test_no_word_is_cut_once_the_layout_is_settled() -> None:

@@ -40,9 +40,16 @@ Curve: TypeAlias = tuple[ArrayLike, ArrayLike]  # x and y
 
 @styled
 def opinions(
-    summaries: pd.DataFrame, values: ArrayLike, *, log_time: bool | None = None, log_size: bool | None = None
+    summaries: pd.DataFrame,
+    values: ArrayLike,
+    agents: pd.DataFrame | None = None,
+    *,
+    log_time: bool | None = None,
+    log_size: bool | None = None,
 ) -> Figure:
     """Show the range of public opinions over time, and their spread and largest distance to v.
+
+    ``agents`` has the public opinions of the first replicate, one row per time and one column per agent, to be drawn.
 
     ``values`` is v, or the values of closed classes and camps, of which the agents' own limits are mixtures. Spread is
     max − min over agents, and the largest distance is max |y_i − v|, or that to the own limits. Axes are logarithmic
@@ -51,6 +58,9 @@ def opinions(
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
+    if agents is not None:
+        drawn = agents[agents.index.isin(shown["time"])]
+        left.plot(drawn.index, drawn, color=GREY, linewidth=0.4)
     _range(left, shown, ("minimum", "maximum", "mean"), BLUE, values)
     left.set_ylabel("public opinion $y_t$")
     curves = {"spread": ("spread", BLUE)}
@@ -87,33 +97,33 @@ def hidden(summaries: pd.DataFrame, values: ArrayLike) -> Figure:
 
 
 def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at log-spaced times after 0, with the first and the last."""
-    # A log axis has no place for time 0.
-    later = summaries[summaries["time"] > 0]
-    times = np.unique(later["time"])
-    if times.size <= MOST_TIMES:
-        return later
+    """Return the rows at log-spaced times, with those of time 0 and of the last."""
+    times = np.unique(summaries["time"])
+    later = times[times > 0]
+    if later.size <= MOST_TIMES:
+        return summaries
     # Log-spaced, because the axis is logarithmic for long runs; ``clip`` guards the last one against rounding.
-    wanted = np.searchsorted(times, np.geomspace(times[0], times[-1], MOST_TIMES))
-    return later[later["time"].isin(times[wanted.clip(max=times.size - 1)])]
+    wanted = np.searchsorted(later, np.geomspace(later[0], later[-1], MOST_TIMES))
+    return summaries[summaries["time"].isin([0, *later[wanted.clip(max=later.size - 1)]])]
 
 
 def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], colour: str, values: ArrayLike) -> None:
-    """Draw the band from lowest to highest agent, and the mean of every replicate."""
+    """Draw the band from the lowest to the highest agent of all replicates, and the mean of every replicate."""
     lowest, highest, mean = columns
-    # The mean over replicates of the extremes, not the extremes over all replicates, which grow with their number.
-    middle = summaries.groupby("time")[[lowest, highest]].mean()
-    axes.fill_between(middle.index, middle[lowest], middle[highest], color=colour, alpha=0.13, linewidth=0)
+    band = summaries.groupby("time").agg({lowest: "min", highest: "max"})
+    axes.fill_between(band.index, band[lowest], band[highest], color=colour, alpha=0.13, linewidth=0)
     for name in (lowest, highest):
-        axes.plot(middle.index, middle[name], color=colour, linewidth=0.9)
-    for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
+        axes.plot(band.index, band[name], color=colour, linewidth=0.9)
+    replicates = list(summaries.groupby("replicate"))
+    for replicate, path in replicates[:MOST_PATHS]:
         # One path stands out: a single run can be followed among the others.
         axes.plot(path["time"], path[mean], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
-    _levels(axes, float(middle.index[-1]), np.atleast_1d(np.asarray(values, dtype=np.float64)))
+    _levels(axes, float(band.index[-1]), np.atleast_1d(np.asarray(values, dtype=np.float64)))
     # The names stand in the margins, which no curve reaches.
     axes.margins(y=0.14)
-    axes.text(0.02, 0.985, "highest and lowest", transform=axes.transAxes, color=colour, va="top")
-    axes.text(0.98, 0.015, "means", transform=axes.transAxes, color=RED, ha="right", va="bottom")
+    of_all, each = (f" of {len(replicates):,} replicates", "means") if len(replicates) > 1 else ("", "mean")
+    axes.text(0.02, 0.985, f"highest and lowest{of_all}", transform=axes.transAxes, color=colour, va="top")
+    axes.text(0.98, 0.015, each, transform=axes.transAxes, color=RED, ha="right", va="bottom")
 
 
 def _levels(axes: Axes, end: float, values: NDArray[np.float64]) -> None:
@@ -130,6 +140,10 @@ def _levels(axes: Axes, end: float, values: NDArray[np.float64]) -> None:
 
 def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]], log: bool | None = None) -> None:
     """Draw the median over replicates of each column on a log axis, with the interquartile range shaded."""
+    # A spread of exactly 0, as from identical opinions, rules out a log axis; at the start alone it is left out.
+    positive = (summaries[[*curves]] > 0).all(axis=1)
+    is_log = log is not False and bool(positive[summaries["time"] > 0].all())
+    summaries = summaries[positive] if is_log else summaries
     for k, (name, (words, colour)) in enumerate(curves.items()):
         # Quartiles instead of mean and standard deviation: they are positive, and a log axis can display the band.
         by_time = summaries.groupby("time")[name]
@@ -140,8 +154,7 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
         axes.plot(median.index, median, color=colour, linewidth=1.0)
         axes.text(0.98, 0.985 - 0.085 * k, words, transform=axes.transAxes, color=colour, ha="right", va="top")
     axes.margins(y=0.1)
-    # A spread of exactly 0, as from identical opinions, rules out a log axis.
-    if log is not False and (summaries[[*curves]] > 0).to_numpy().all():
+    if is_log:
         axes.set_yscale("log")
     # After the scale is chosen: the room is a share of the axis as it is drawn.
     _make_room_above(axes)
@@ -158,11 +171,16 @@ def _make_room_above(axes: Axes) -> None:
 
 
 def _time_axis(axes: Axes, times: pd.Series, log: bool | None = None) -> None:
+    first = times[times > 0].min()
     # Shorter runs fit a linear axis, on which single steps can be read.
-    if times.max() >= 50 * times.min() if log is None else log:
-        axes.set_xscale("log")
+    if times.max() >= 50 * first if log is None else log:
+        if times.min() > 0:
+            axes.set_xscale("log")
+        else:
+            # Linear up to the first step, which gives time 0 a place.
+            axes.set_xscale("symlog", linthresh=first, linscale=0.4)
     # A run of one step would have an axis of length 0.
-    axes.set_xlim(times.min(), max(times.max(), 2 * times.min()))
+    axes.set_xlim(times.min(), max(times.max(), 2 * first))
     axes.set_xlabel("time $t$")
 
 

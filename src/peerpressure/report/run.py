@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MOST_PLACED = 120  # agents whose layout takes a second or two
 MOST_JOINED = 8  # edges per agent above which a drawing is unreadable
 MAX_CSV_EDGES = 1_000_000  # above which edges are written as Parquet
+MOST_LINES = 30  # agents whose opinions are drawn one by one
 LISTED = 12  # agents on the page; the table beside it has all of them
 
 # Both must be there before a folder counts as results and may be overwritten.
@@ -172,11 +173,11 @@ def recorded_epsilon(budget: Budget) -> str:
 
 
 CAPTIONS: Mapping[str, str] = {
-    "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
-    "every replicate, and the consensus value v (dotted). Right, spread max − min and largest distance max |y − v|: "
-    "median and interquartile range over replicates. If closed classes or camps have values of their own, these are "
-    "dotted, and distances are to the agents' own limits.",
-    "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
+    "opinions": "Left, the highest and the lowest public opinion of all replicates, the mean over agents of every "
+    "replicate, the agents of the first replicate if they are few (grey), and the consensus value v (dotted). Right, "
+    "spread max − min and largest distance max |y − v|: median and interquartile range over replicates. If closed "
+    "classes or camps have values of their own, these are dotted, and distances are to the agents' own limits.",
+    "hidden": "Left, the highest and the lowest hidden opinion after each step of all replicates, the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
     "network": "The number of edges and of isolated agents in every step.",
@@ -220,7 +221,7 @@ def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator
     """Yield the figures that are drawn with a table: their names, and the arguments of their functions."""
     v, private = experiment.model.class_values, experiment.scenario.privacy is not None
     if source == "summaries":
-        yield "opinions", (data, v)
+        yield "opinions", (data, v, _agents_over_time(experiment.run))
         # The column exists only if hidden opinions adapt.
         if "hidden_mean" in data:
             yield "hidden", (data, v)
@@ -239,6 +240,15 @@ def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator
         yield "budget", (data,)
     elif source == "frontier" and experiment.frontier is not None:
         yield "frontier", (data, experiment.frontier.units, experiment.frontier.limit)
+
+
+def _agents_over_time(run: Trajectory) -> pd.DataFrame | None:
+    """Return the public opinions of the first replicate by time and agent, where they are recorded and few."""
+    import pandas as pd
+
+    if run.states is None or run.agents.size > MOST_LINES:
+        return None
+    return pd.DataFrame(run.states[0], index=run.times)
 
 
 _OBSERVER = ("method", "identified", "standard error", "error made")
