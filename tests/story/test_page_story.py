@@ -25,7 +25,7 @@ KEYS: dict[str, tuple[list[str], float]] = {
     "rooms": (["Home", "ArrowRight", "ArrowRight"], 1),
     "counting": (["ArrowUp"], 1),
     "unmasking": ([*["ArrowRight"] * 9], 10),
-    "hiding": (["End"], 40),
+    "hiding": (["End"], 20),
 }
 
 

@@ -33,7 +33,7 @@ SETTINGS: dict[str, list[float]] = {
     "rooms": [0.5, 1, 1.25, 2],
     "counting": [0, 1, 2],
     "unmasking": [1, 10, 200],
-    "hiding": [10, 1, 40],
+    "hiding": [10, 1, 20],
 }
 
 
@@ -110,6 +110,21 @@ def test_the_outcomes_are_those_of_the_library() -> None:
 def text_of(html: str) -> str:
     """Return the words of the page as they stand in its file, without the titles that it cites."""
     return re.sub(r"<[^>]*>", " ", re.sub(r"<(cite|code|head)\b.*?</\1>", " ", html, flags=re.DOTALL))
+
+
+def test_a_line_of_the_listener_is_as_wide_as_it_is_said_to_be() -> None:
+    for row in (row for one in toys()["hiding"] for row in one["rows"]):
+        assert 0 < row["told"] - row["sure"] < row["wish"] < row["told"] + row["sure"] < 108  # within the picture
+    found = [abs(row["told"] - row["wish"]) < row["sure"] for one in toys()["unmasking"] for row in one["rows"]]
+    assert 0.9 < np.mean(found) < 1
+
+
+def test_more_than_the_budget_is_said_to_be_too_much() -> None:
+    for one in toys()["hiding"]:
+        assert [share > 1 for _, share, _ in one["budget"]] == [
+            words.endswith("too much") for *_, words in one["budget"]
+        ]
+    assert toys()["hiding"][-1]["budget"][1][1] > 1
 
 
 # Signs and words of the theory, and of programs.

@@ -37,7 +37,7 @@ const KEY = {
   wish: "hollow: what they want",
   said: "full: what they say",
   next: "pale: a day later",
-  told: "bar: what a listener works out, with a line for how sure that is",
+  told: "bar: what a listener works out; one line in 20 misses the truth",
 };
 
 const EXPLORE = el("code", {}, "peerpressure explore");

@@ -64,6 +64,8 @@ const RIGHT = [75, 85, 95];
 const ADA = [100, 10, 30, 20, 40, 0, 30, 20, 10];
 const STUBBORN = 5;
 const BUDGET = 3;
+/** Errors beyond so many standard deviations happen one time in 22. */
+const SURE = 2;
 
 // Where they begin a line, a bundler would take them for its own.
 const IMPORT = "import peerpressure as pp\n";
@@ -477,7 +479,7 @@ function unmasking(/** @type {Club} */ club) {
           wish: WISHES[i],
           said: said[i],
           told: told[i],
-          sure: MOOD / Math.sqrt(days),
+          sure: (SURE * MOOD) / Math.sqrt(days),
           name: i === KIM ? "Kim" : undefined,
           member: i,
         })),
@@ -522,18 +524,23 @@ function hiding(/** @type {Club} */ club) {
     const states = simulate(model, { steps: DAYS, seed: SEED });
     const { value, std } = runningEstimates(model, states);
     const at = DAYS * club.n + KIM;
-    return { told: value[at], sure: std[at], said: states[at] };
+    const off = Math.abs(average(day(states, club.n, DAYS)) - average(WISHES));
+    return { told: value[at], sure: SURE * std[at], said: states[at], off };
   };
   // Errors are in proportion to the blur.
+  const costs = (/** @type {number} */ cost) => {
+    return `${two(cost)}\u00a0of\u00a0${BUDGET}${cost > BUDGET ? ": too much" : ""}`;
+  };
   const price = once(() => ["white", "frozen"].map((kind) => stdOfMean(modelOf(scenario(1, kind), club), DAYS)));
   return {
     id: "hiding",
     first: 10,
     scenario,
     view: { tab: "observer" },
-    words: (blur) => `a blur of ${blur}`,
+    words: (blur) => `most rolls between −${blur} and ${blur}`,
     show: kept((blur) => {
-      const [fresh, steadfast] = ["white", "frozen"].map((kind) => spent(blur, kind));
+      const tries = ["white", "frozen"].map((kind) => spent(blur, kind));
+      const [fresh, steadfast] = tries;
       const [freshCost, keptCost] = price().map((cost) => cost * blur);
       const most = Math.floor(BUDGET / price()[1]);
       return {
@@ -541,23 +548,21 @@ function hiding(/** @type {Club} */ club) {
           { wish: WISHES[KIM], ...fresh, name: "a new blur every day" },
           { wish: WISHES[KIM], ...steadfast, name: "one blur, kept" },
         ],
+        mark: average(WISHES),
+        markName: "right colour",
         budget: [
-          ["new every day", freshCost / BUDGET, `${two(freshCost)}\u00a0of\u00a0${BUDGET}`],
-          ["kept", keptCost / BUDGET, `${two(keptCost)}\u00a0of\u00a0${BUDGET}`],
+          ["new every day", freshCost / BUDGET, costs(freshCost)],
+          ["kept", keptCost / BUDGET, costs(keptCost)],
         ],
         right: steadfast.sure > 2 * fresh.sure ? "kept" : fresh.sure > 2 * steadfast.sure ? "fresh" : "alike",
         answer: [
           `After ${DAYS} days the listener knows your wish to about ±${one(fresh.sure)} if your blur is new every day, and ` +
-            `to ±${one(steadfast.sure)} if you keep one. A new blur is averaged away; one that is kept can never be told ` +
-            `from a wish.`,
-          `The price: if everybody hides like that, the door is off by about ${two(freshCost)} or ${two(keptCost)}. ` +
+            `to ±${one(steadfast.sure)} if you keep one.`,
+          `The price: if everybody hides like that, the door is typically off by ${two(freshCost)} or ${two(keptCost)} ` +
+            `points. In this try it is ${tries.map(({ off }) => two(off)).join(" or ")}. ` +
             (keptCost > BUDGET
-              ? `A blur of ${blur} that is kept is more than the budget of ${BUDGET} can pay.`
-              : `The budget of ${BUDGET} pays for a blur of up to ${most} that is kept.`),
-          `For each point by which the door is off, the listener is off by ${one(steadfast.sure / keptCost)} points` +
-            (Math.abs(fresh.sure / freshCost / (steadfast.sure / keptCost) - 1) < 0.05
-              ? ", with either blur. But with a new one both errors shrink from day to day."
-              : ` if it is kept, and by ${one(fresh.sure / freshCost)} if it is new.`),
+              ? `A kept blur of ${blur} is over the budget of ${BUDGET}.`
+              : `The budget of ${BUDGET} pays for a kept blur of up to ${most}.`),
         ],
         printed: `±${one(fresh.sure)} and ${two(freshCost)}\n±${one(steadfast.sure)} and ${two(keptCost)}`,
       };
@@ -566,7 +571,7 @@ function hiding(/** @type {Club} */ club) {
     model = pp.Model(network, wishes, pressure="${GROWTH}*t", noise=blur, start=${MIDDLE})
     estimate = pp.recover(pp.simulate(model, steps=${DAYS}, seed=${SEED}), model)
     error = np.sqrt(pp.moments(model, steps=${DAYS}).covariance.mean())
-    print(f"±{estimate.std[${KIM}]:.1f} and {error:.2f}")`,
+    print(f"±{${SURE} * estimate.std[${KIM}]:.1f} and {error:.2f}")`,
   };
 }
 
@@ -589,4 +594,6 @@ export const facts = {
   mood: MOOD,
   circle: ADA.length,
   budget: BUDGET,
+  kim: WISHES[KIM],
+  blurred: WISHES[KIM] + 10,
 };
