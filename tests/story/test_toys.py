@@ -119,6 +119,15 @@ def test_a_line_of_the_listener_is_as_wide_as_it_is_said_to_be() -> None:
     assert 0.9 < np.mean(found) < 1
 
 
+def test_the_subtraction_adds_up_as_it_is_printed() -> None:
+    for one in toys()["unmasking"]:
+        says, friends, own, times, day, average = [number for _, number in one["sum"]]
+        assert float(says) - float(friends.removeprefix("− ")) == pytest.approx(float(own), abs=1e-9)
+        assert float(own) * float(times.removeprefix("× ")) == pytest.approx(float(day), abs=0.05)
+        assert average == one["printed"].split()[0]
+    assert day == toys()["unmasking"][0]["printed"].split()[0]
+
+
 def test_more_than_the_budget_is_said_to_be_too_much() -> None:
     for one in toys()["hiding"]:
         assert [share > 1 for _, share, _ in one["budget"]] == [

@@ -473,7 +473,8 @@ function unmasking(/** @type {Club} */ club) {
       const voices = 1 + model.pressure(DAYS) * degrees[KIM];
       const heard = (states[DAYS * n + KIM] * voices - toldFor(1)[KIM]) / (voices - 1);
       const ofFriends = (heard * (voices - 1)) / voices;
-      const rest = said[KIM] - ofFriends;
+      // Numbers that add up as they are printed.
+      const rest = (Number(said[KIM].toFixed(4)) - Number(ofFriends.toFixed(4))).toFixed(4);
       return {
         rows: ORDER.map((i) => ({
           wish: WISHES[i],
@@ -485,20 +486,21 @@ function unmasking(/** @type {Club} */ club) {
         })),
         right: correct(toldFor(1)) > 0.9 * n ? "know" : correct(toldFor(1)) > 0.6 * n ? "perhaps" : "cannot",
         answer: [
-          `Take Kim. With today's pressure the voices of her ${degrees[KIM]} friends count ${rounded(voices - 1)} times as much ` +
+          `Take Kim on day ${DAYS}. The voices of her ${degrees[KIM]} friends count ${rounded(voices - 1)} times as much ` +
             `as her own wish, so they make up ${rounded(voices - 1)} of ${rounded(voices)} parts of what she says.`,
           `Do that for everybody, with ${many(days, "day")} of listening, and you put ${correct(told)} of ${n} on the right ` +
-            `side. You are ${one(off)} off on average.`,
+            `side of ${MIDDLE}, the middle. You are ${one(off)} off on average. (Rows now stand in the order of the wishes.)`,
         ],
         sum: [
-          ["Kim says today", said[KIM].toFixed(4)],
+          [`Kim says on day ${DAYS}`, said[KIM].toFixed(4)],
           [
-            `less the part of her friends, who said ${heard.toFixed(4)} on average yesterday: ${rounded(voices - 1)}/${rounded(voices)} of it`,
+            `less the part of her friends, who said ${heard.toFixed(4)} on average the day before: ${rounded(voices - 1)}/${rounded(voices)} of it`,
             `− ${ofFriends.toFixed(4)}`,
           ],
-          ["leaves her own part", rest.toFixed(4)],
+          ["leaves her own part", rest],
           [`which is 1/${rounded(voices)} of what she wants, her mood included`, `× ${rounded(voices)}`],
-          [`So she wants about this; in truth it is ${WISHES[KIM]}`, one(rest * voices)],
+          ["So this one day tells", one(Number(rest) * voices)],
+          [`Average of ${many(days, "such day")}; in truth she wants ${WISHES[KIM]}`, one(told[KIM])],
         ],
         printed: `${one(told[KIM])}\n${correct(told)} of ${n}`,
       };
