@@ -142,5 +142,5 @@ def test_what_moves_ends_where_it_would_stand_without_moving(driver: Driver) -> 
     page.reload()
     driver.exist("html[data-ready]")
     page.click("#agreement [data-guess=never]")
-    printed(driver, "agreement", 300)
+    printed(driver, "agreement", 3000)
     page.emulate_media(reduced_motion="reduce", color_scheme="light")

@@ -28,7 +28,7 @@ TOYS = "../../../src/peerpressure/explorer/static/js/story/toys.js"
 SETTINGS: dict[str, list[float]] = {
     "friends": [90, 0, 41],
     "steady": [1, 0, 50],
-    "agreement": [300, 0, 17],
+    "agreement": [3000, 300, 0, 17],
     "lifted": [0, 1],
     "rooms": [0.5, 1, 1.25, 2],
     "counting": [0, 1, 2],

@@ -29,8 +29,8 @@ const AXIS = 44;
 const TOP = 10;
 const HEADING = 20;
 const TICKS = [0, 25, 50, 75, 100];
-const DAYS = [0, 10, 25, 100];
-// Room for the name of a value that all rows share.
+const DAYS = [0, 10, 25, 100, 300, 1000];
+// Room for a line of small text.
 const NAMED = 16;
 
 /**
@@ -156,16 +156,21 @@ class Drawing {
     // Most happens early.
     const far = days > 50 ? 0.5 : 1;
     const y = (/** @type {number} */ t) => top + (days ? (t / days) ** far : 0) * height;
+    const isSeen = (/** @type {number} */ t) => t % days === 0 || Math.floor(2 * y(t)) > Math.floor(2 * y(t - 1));
+    const seen = Array.from(paths[0].keys()).filter(isSeen);
     paths.forEach((path, i) => {
-      const points = path.map((value, t) => `${this.x(value).toFixed(1)},${y(t).toFixed(1)}`).join(" ");
+      const points = seen.map((t) => `${this.x(path[t]).toFixed(1)},${y(t).toFixed(1)}`).join(" ");
       add(svg, "polyline", { class: "path", points, stroke: this.colour(rows[i].wish) });
       if (far < 1) return;
       path.forEach((value, t) => {
         person(svg, rows[i].wish < (LOW + HIGH) / 2, this.x(value), y(t), 3, { fill: this.colour(value) });
       });
     });
-    for (const t of [...DAYS.filter((day) => day === 0 || (far < 1 && day < 0.6 * days)), days]) {
-      add(svg, "text", { class: "tick", x: SIDE, y: y(t) + 4 }, `day ${t}`);
+    let above = -Infinity;
+    for (const t of [...DAYS.filter((day) => day === 0 || (far < 1 && y(day) < y(days) - NAMED)), days]) {
+      if (y(t) - above < NAMED) continue;
+      above = y(t);
+      add(svg, "text", { class: "tick", x: SIDE, y: above + 4 }, `day ${t}`);
     }
   }
 }

@@ -148,9 +148,9 @@ class Play {
 
   /** Let the days go by. */
   #playDays() {
-    const last = this.value;
+    const { stops = [] } = this.toy;
     tween(4000, (part) => {
-      this.value = Math.round(last * part ** 2);
+      this.value = stops[Math.round((stops.length - 1) * part)];
       this.show(false);
     });
   }

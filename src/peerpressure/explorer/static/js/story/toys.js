@@ -43,6 +43,7 @@ import { meanPath, modelOf, runningEstimates, simulate, stdOfMean, verdict } fro
  */
 
 const DAYS = 300;
+const LATE = 3000;
 const SEED = 1;
 const MOOD = 6;
 const MIDDLE = 50;
@@ -219,16 +220,17 @@ network = pp.networks.named("karate")
 
 /** 3. Pressure that grows: will they agree, and on what? @returns {Toy} */
 function agreement(/** @type {Club} */ club) {
-  const scenario = () => growing(GROWING);
+  const scenario = () => growing(GROWING, {}, LATE);
   const run = once(() => {
     const model = modelOf(scenario(), club);
-    return { states: simulate(model, { steps: DAYS, seed: SEED }), ...verdict(model) };
+    return { states: simulate(model, { steps: LATE, seed: SEED }), ...verdict(model) };
   });
   return {
     id: "agreement",
-    first: DAYS,
+    stops: [...Array(20).keys(), 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, LATE],
+    first: LATE,
     scenario,
-    words: (t) => `day ${t}`,
+    words: (t) => `day ${t}: a friend's voice counts ${many(Number((GROWTH * t).toFixed(1)), "time")}`,
     show: kept((t) => {
       const { states, outcome, value } = run();
       const said = day(states, club.n, t);
@@ -242,7 +244,7 @@ function agreement(/** @type {Club} */ club) {
         paths: ORDER.map((i) => Array.from({ length: t + 1 }, (_, k) => states[k * club.n + i])),
         right: outcome === "consensus" ? near[0][0] : "never",
         answer: [
-          `Day ${t}: they say colours from ${one(lowest(said))} to ${one(highest(said))}.`,
+          `Day ${t}: they say colours from ${one(lowest(said))} to ${one(highest(said))}. While pressure grows, the gap closes.`,
           `In the end they will all say ${one(value)}, and that is the average of all ${club.n} wishes. Nobody wanted ` +
             `it: even the closest wish is ${one(nearest)} away.`,
         ],
@@ -254,7 +256,7 @@ function agreement(/** @type {Club} */ club) {
     ) => `${CLUB_IN_PYTHON}model = pp.Model(network, wishes, pressure="${GROWTH}*t", noise=pp.Gaussian(${MOOD}), start=${MIDDLE})
 verdict = pp.diagnose(model)
 print(verdict.outcome.name.lower(), "on", f"{verdict.value:.1f}")
-said = pp.simulate(model, steps=${DAYS}, seed=${SEED}).states[0, ${t}]
+said = pp.simulate(model, steps=${LATE}, seed=${SEED}).states[0, ${t}]
 print(f"{said.min():.1f} to {said.max():.1f}")`,
   };
 }
