@@ -80,7 +80,12 @@ def test_a_guess_opens_each_toy_and_keys_move_it(driver: Driver) -> None:
         page.locator(f"#{name} input:checked, #{name} input:not([type=radio])").first.focus()
         driver.press(*keys)
         printed(driver, name, value)
-        kinds = {"wish", "said"} | {"rooms": {"next"}, "unmasking": {"told"}, "hiding": {"told"}}.get(name, set())
+        kinds = {"wish", "said"} | {
+            "agreement": {"path"},
+            "rooms": {"next", "path"},
+            "unmasking": {"told"},
+            "hiding": {"told"},
+        }.get(name, set())
         assert set(page.locator(f"#{name} .key span").evaluate_all("all => all.map(one => one.className)")) == kinds
         for sentence in shown_at(name, value)["answer"]:
             assert sentence in page.inner_text(f"#{name} .answer")

@@ -18,7 +18,7 @@ def story(
         typer.Option(metavar="PAGE.html", dir_okay=False, help="Write the page to this file, and open nothing."),
     ] = None,
 ) -> None:
-    """Open the story: why everybody agrees and nobody has changed their mind, in ten minutes and eight toys.
+    """Open the story: why everybody agrees and nobody has changed their mind, in twenty minutes and eight toys.
 
     It is for readers without mathematics or Python: a single page that computes in the browser, needs neither a server
     nor a network, and can be sent to anybody.

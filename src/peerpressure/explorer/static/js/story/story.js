@@ -37,6 +37,7 @@ const KEY = {
   wish: "hollow: what they want",
   said: "full: what they say",
   next: "pale: a day later",
+  path: "line: one person, day by day from top to bottom",
   told: "bar: what a listener works out; one line in 20 misses the truth",
 };
 
@@ -73,7 +74,7 @@ class Play {
     this.output = el("output", { class: "setting" });
     this.code = el("code");
     this.printed = el("samp");
-    this.link = el("a", { target: "_blank", rel: "noopener" }, "Open this in the explorer");
+    this.link = el("a", { target: "_blank", rel: "noopener" }, "open this in the explorer");
     this.#build();
     this.value = toy.first;
   }
@@ -109,10 +110,11 @@ class Play {
       el(
         "p",
         {},
-        this.link,
-        ", with the same numbers and the same seed. The link works while ",
+        "While ",
         EXPLORE.cloneNode(true),
-        " runs on this computer.",
+        " runs on this computer, you can ",
+        this.link,
+        " with the same numbers and the same seed.",
       ),
     );
     this.same.addEventListener("toggle", () => this.#tell());
@@ -209,6 +211,7 @@ class Play {
       wish: whole.wishes,
       said: words,
       next: words && rows[0].next !== undefined,
+      path: whole.words && whole.history !== undefined,
       told: rows[0].told !== undefined,
     };
     const kinds = /** @type {(keyof typeof KEY)[]} */ (Object.keys(KEY));
