@@ -28,7 +28,8 @@ from peerpressure.report.run import (
     outcome_rows,
     run_files,
 )
-from peerpressure.scenario import Experiment, scenario_from, summaries
+from peerpressure.scenario import Experiment, results, scenario_from, summaries
+from peerpressure.support.text import with_deviation
 from tests import waiting
 
 PLAIN: dict[str, Any] = {
@@ -137,6 +138,28 @@ def test_what_was_run_is_told_in_words(sections: dict[str, Any], row: str, says:
 def test_the_outcome_includes_hidden_opinions_where_they_adapt() -> None:
     assert "spread of hidden opinions" in dict(outcome_rows(experiment(agents={"adaptation": 0.1})))
     assert "spread of hidden opinions" not in dict(outcome_rows(experiment()))
+
+
+def test_what_stands_after_a_mean_is_called_a_standard_deviation_over_replicates() -> None:
+    one = experiment(observe=None, privacy=None)
+    means = one.run.final.public.mean(axis=1)
+    told = dict(outcome_rows(one))
+    assert told["mean"] == with_deviation(means.mean(), means.std(ddof=1))
+    assert told["±"] == "standard deviation over 2 replicates"
+    assert results(one)["agents"]["final_std"].tolist() == pytest.approx(one.run.final.public.std(axis=0, ddof=1))
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_replicate_has_no_standard_deviation() -> None:
+    one = experiment(observe=None, privacy=None, run={"steps": 12}, agents={"adaptation": 0.1})
+    assert not any("±" in word for row in outcome_rows(one) for word in row)
+    files = run_files(one, "study")
+    stored, page = files["agents.csv"], files["report.html"]
+    assert isinstance(stored, bytes)
+    assert isinstance(page, bytes)
+    table = pd.read_csv(io.BytesIO(stored))
+    assert table[["final_std", "final_hidden_std"]].isna().all(axis=None)
+    assert b"standard deviation over" not in page
 
 
 def test_drawings_do_not_depend_on_the_process_that_draws() -> None:

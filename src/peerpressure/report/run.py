@@ -94,12 +94,15 @@ def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
     hidden = experiment.run.final.hidden
     if hidden is not None:
         values |= {"mean of hidden opinions": hidden.mean(axis=1), "spread of hidden opinions": np.ptp(hidden, axis=1)}
-    return [(name, _with_scatter(value)) for name, value in values.items()]
+    rows = [(name, _with_scatter(value)) for name, value in values.items()]
+    # Without noise all replicates are the same.
+    varies = any("±" in text for _, text in rows)
+    return [*rows, *([("±", f"standard deviation over {len(final):,} replicates")] * varies)]
 
 
 def _with_scatter(values: NDArray[np.float64]) -> str:
-    """Return a mean with its standard deviation, both to the second digit of the latter."""
-    mean, scatter = float(values.mean()), float(values.std())
+    """Return a mean with its standard deviation, both to the second digit of the latter; of one value, the value."""
+    mean, scatter = float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else 0.0
     return with_deviation(mean, scatter).replace("-", "\N{MINUS SIGN}") if scatter else number(mean)
 
 
@@ -293,8 +296,10 @@ def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
         Column("stubbornness", "stubbornness"),
         Column("hidden", "hidden"),
         Column("final_mean", "final public"),
-        Column("final_std", "± over replicates", digits=2),
     ]
+    # One replicate has no standard deviation.
+    if agents["final_std"].notna().any():
+        columns.append(Column("final_std", "standard deviation over replicates", digits=2))
     if "final_hidden_mean" in agents:
         columns.append(Column("final_hidden_mean", "final hidden"))
     if "bits" in agents:

@@ -465,11 +465,11 @@ def agents(experiment: Experiment) -> pd.DataFrame:
         "stubbornness": model.s,
         "hidden": model.x0,
         "final_mean": final.mean(axis=0),
-        "final_std": final.std(axis=0),
+        "final_std": pd.DataFrame(final).std().to_numpy(),
     }
     hidden = experiment.run.final.hidden
     if hidden is not None:
-        columns |= {"final_hidden_mean": hidden.mean(axis=0), "final_hidden_std": hidden.std(axis=0)}
+        columns |= {"final_hidden_mean": hidden.mean(axis=0), "final_hidden_std": pd.DataFrame(hidden).std().to_numpy()}
     if experiment.scenario.privacy is not None:
         exposed = experiment.exposure.table
         columns |= {name: exposed[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}
