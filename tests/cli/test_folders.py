@@ -106,6 +106,8 @@ def test_the_folder_says_what_made_it(results: Path) -> None:
     assert (results / "edges.csv").read_text() == "source,target,weight\nann,bob,1.0\nann,cat,1.0\nbob,cat,1.0\n"
     # The README names every file, and its lines of Python run.
     readme = (results / "README.txt").read_text()
+    # `simulate` writes the same folder, which `run` repeats.
+    assert readme.startswith(f"study: results of peerpressure {pp.__version__}.\n")
     for name in outputs:
         assert f"\n  {name} " in readme
     code = readme.split("To read them in Python\n")[1].split("\n\n")[0].replace("  ", "")
@@ -360,6 +362,10 @@ def test_estimates_that_were_packed_and_moved_are_repeated_bit_by_bit(
     stored = json.loads(again["estimates.json"])
     assert stored["schema_version"] == 1
     readme = again["README.txt"].decode()
+    listed = readme.split("Files\n")[1].split("\n\n")[0].split("\n")
+    assert all((results / line.split()[0]).exists() for line in listed if "*" not in line)
+    for name in re.findall(r'read_csv\("(.+)"\)', readme):
+        assert (results / name).is_file()
     # The command line that makes them works from the folder.
     assert f"peerpressure {line[0]} {kept}" in readme
     assert ("recover" in kind) == ("scenario.toml" in again)

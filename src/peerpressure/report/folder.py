@@ -229,7 +229,9 @@ def seal(folder: Path, study: Study, outputs: Iterable[str], *, place: Path | No
     """
     made = list(outputs)
     inputs = {name: _keep(path, folder / name, (place or folder) / name) for name, path in study.inputs.items()}
-    publish(folder, {README: readme(study, [*made, *inputs, *study.meanings]).encode()})
+    # Files that have a meaning but no hash, such as a ledger, are there too.
+    others = [name for name in study.meanings if (folder / name).exists()]
+    publish(folder, {README: readme(study, [*made, *inputs, *others]).encode()})
     for name in _listed(folder):
         # Copies of inputs that are none any more; outputs belong to the command.
         if name.startswith(f"{INPUTS}/") and name not in inputs:
@@ -311,7 +313,7 @@ def readme(study: Study, names: Iterable[str]) -> str:
     lines = [f"  {name:{width}}  {known.get(name, 'a file of results')}" for name in listed]
     warning = [f"It {study.contents}."] if study.contents else []
     parts = [
-        [f"{study.name}: results of peerpressure {study.command}, version {__version__}.", *warning],
+        [f"{study.name}: results of peerpressure {__version__}.", *warning],
         ["Files", *lines],
         ["To read them in Python", *(f"  {line}" for line in _reading(tops))],
         [
