@@ -323,6 +323,7 @@ def test_neighbours_who_move_together_do_not_respond() -> None:
     assert "neighbours also move together in the same round" in found.sentences[2]
     assert found.by_round[["weight", "share"]].isna().all(axis=None)
     assert found.estimates(drawn=False).printed == ()
+    assert found.estimates(drawn=False).notes == found.notes
 
 
 def test_a_response_in_one_network_is_claimed_under_the_condition_that_chance_made_it() -> None:

@@ -331,14 +331,15 @@ class Response:
             "people": int(self.panel.people.size),
         }
         tables = {"rounds": self.by_round} | ({"people": self.stubborn} if self.people.differ else {})
+        has_rounds = bool(self.by_round["weight"].notna().any())
         return Estimates(
             "Response to others",
             self.sentences,
             facts,
             tables,
             _pictures(self) if drawn else (),
-            self.notes,
-            printed=("rounds",) if self.by_round["weight"].notna().any() else (),
+            (*([_COLUMNS] * has_rounds), *self.notes),
+            printed=("rounds",) if has_rounds else (),
         )
 
     def __str__(self) -> str:
@@ -369,6 +370,10 @@ _LIMITS: Final = {
     "traits with those they saw.",
     "after": "Friends who share shocks, trends, seasons or traits, or change alike for other reasons, look the same.",
 }
+_COLUMNS = (
+    "In each round, the share is the part of an answer that others make up since the first one, and unmoved is the "
+    "part of answers that repeat the one before. Intervals are at 95 %."
+)
 _AIM = 0.2  # a weight for which the number of people is stated that would find it
 
 
