@@ -20,6 +20,10 @@ def test_the_answer_comes_first_and_then_the_rounds(tmp_path: Path, capfd: Captu
     assert told.status == 0
     assert told.out.startswith("People respond to what they see: on average they move 0.4")
     assert "weight" in told.out
+    # The columns are explained below their headings.
+    table = told.out.partition("share low")[2]
+    assert "the share is the part of an answer that others make up" in table
+    assert "Intervals are at 95 %." in table
     assert "group from 'group', question from 'question'" in told.out
 
 
@@ -47,4 +51,4 @@ def test_few_rows_are_asked_about_before_people_without_ties_are(tmp_path: Path,
     edges = [(f"p{i}", f"p{j}") for i, j in zip(*np.nonzero(ring(10)), strict=True)]
     pd.DataFrame(edges, columns=["source", "target"]).to_csv(tmp_path / "friends.csv", index=False)
     line = ["compare", str(tmp_path / "survey.csv"), "--network", str(tmp_path / "friends.csv"), "--directed"]
-    assert run(capfd, *line).err.startswith("peerpressure: 5 rows of answers or fewer tell whether people respond")
+    assert run(capfd, *line).err.startswith("peerpressure: 5 waves of answers or fewer tell whether people respond")

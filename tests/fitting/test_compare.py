@@ -85,15 +85,15 @@ def test_no_pressure_is_rarely_called_pressure() -> None:
 def test_few_rows_are_asked_whether_anybody_had_seen_anything() -> None:
     network = graph(20)
     rows = record(network, 5, 1)
-    with pytest.raises(pp.errors.InvalidInputError, match="set first = 'before' if they had not") as caught:
+    with pytest.raises(pp.errors.InvalidInputError, match=r"5 waves of answers or fewer .*, got 5") as caught:
         pp.compare(rows, network)
-    assert "peerpressure response --first" in str(caught.value)
-    with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
+    assert "peerpressure response ANSWERS --network NETWORK --first before if nobody had seen" in str(caught.value)
+    with pytest.raises(pp.errors.InvalidInputError, match="5 waves of answers or fewer"):
         pp.compare(np.round(4 * rows), network, observation=pp.Observation(scale=(-4, 8)))
-    with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
+    with pytest.raises(pp.errors.InvalidInputError, match="5 waves of answers or fewer"):
         pp.compare(pd.DataFrame(np.c_[rows, rows[:, 0]]).assign(time=range(1, 6)), network)  # 20 is a stranger
     waves = pp.TemporalNetwork.from_snapshots([network, pp.Network(np.zeros((20, 20)))])
-    with pytest.raises(pp.errors.InvalidInputError, match="5 rows of answers or fewer"):
+    with pytest.raises(pp.errors.InvalidInputError, match="5 waves of answers or fewer"):
         pp.compare(rows, waves)
     assert pp.compare(rows, network, ["none", "constant"]).fits
     assert pp.compare(rows).fits  # without a network there is nothing to respond to

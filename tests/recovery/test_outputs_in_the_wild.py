@@ -113,6 +113,16 @@ def test_a_row_for_each_person_and_a_column_for_each_wave(name: str, tmp_path: P
         assert run.times.tolist() == ([1, 2, 4] if "w4" in text else [1, 2])
 
 
+@pytest.mark.parametrize("headings", [("Q1 2021", "Q2 2021"), ("May 2021", "June 2021")])
+def test_the_first_remedy_for_unknown_headings_is_to_call_them_waves(headings: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(f"name,{','.join(headings)}\nann,1,2\nbob,2,3\n")
+    with pytest.raises(
+        pp.errors.InvalidInputError, match=r"'time' or columns of waves, got .*; call waves wave1, wave2"
+    ):
+        observations_of(path)
+
+
 def test_waves_are_numbered_unless_steps_have_a_length(tmp_path: Path) -> None:
     file = tmp_path / "observed.csv"
     file.write_text("name,2024-01-31,2024-02-29,2024-03-31\n001,1,2,3\n", encoding="utf-8")

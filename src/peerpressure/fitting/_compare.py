@@ -149,12 +149,13 @@ def _check_start(start: object) -> None:
 
 
 def _check_rows(rows: int) -> None:
-    """Raise if there are too few rows to tell courses of pressure apart, and another question can be answered."""
+    """Raise if there are too few waves to tell courses of pressure apart, and another question can be answered."""
     if rows <= FEW_ROWS:
-        rule = f"{FEW_ROWS} rows of answers or fewer tell whether people respond, not how pressure changes"
+        rule = f"{FEW_ROWS} waves of answers or fewer tell whether people respond, not how pressure changes"
         remedy = (
-            "had people seen each other's answers before the first row? set first = 'before' if they had not, or "
-            "'after' (peerpressure response --first, fitting.response in Python), or name the rivals to compare"
+            "use peerpressure response ANSWERS --network NETWORK --first before if nobody had seen others' answers "
+            "before the first wave, and --first after otherwise (fitting.response in Python); or name the rivals to "
+            "compare"
         )
         raise InvalidInputError(message(rule, got=f"{rows}", remedy=remedy))
 

@@ -96,8 +96,11 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
     # A topic may have the name of an agent.
     places = {role: k for role, k in places.items() if role != "topic" or heading[k] not in known}
     if "time" not in places:
-        rule, got = "answers must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
-        raise InvalidInputError(rule, got=got, remedy=LAYOUT)
+        rule, got = (
+            "answers must come with a column 'time' or columns of waves",
+            f"columns {', '.join(map(repr, heading[:6]))}",
+        )
+        raise InvalidInputError(rule, got=got, remedy=f"{CLEARER}, or time and one column for each agent")
     names = {k: role for role, k in places.items()}
     rest = [k for k in range(table.width) if k not in names and not _is_index(heading[k], table.column(k), known)]
     # A column that is named after an agent decides for the wide layout.
