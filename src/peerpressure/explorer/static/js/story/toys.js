@@ -244,7 +244,8 @@ function agreement(/** @type {Club} */ club) {
         paths: ORDER.map((i) => Array.from({ length: t + 1 }, (_, k) => states[k * club.n + i])),
         right: outcome === "consensus" ? near[0][0] : "never",
         answer: [
-          `Day ${t}: they say colours from ${one(lowest(said))} to ${one(highest(said))}. While pressure grows, the gap closes.`,
+          `Day ${t}: they say colours from ${one(lowest(said))} to ${one(highest(said))}. ` +
+            `While pressure grows, the gap closes.`,
           `In the end they will all say ${one(value)}, and that is the average of all ${club.n} wishes. Nobody wanted ` +
             `it: even the closest wish is ${one(nearest)} away.`,
         ],
@@ -362,7 +363,8 @@ function rooms() {
                   `room said the day before: the rooms swap colours, day after day, like two people in a corridor who ` +
                   `keep stepping aside to the same side.`,
                 `Let two people of one room hear each other, and the swapping dies out. But then they agree on what is left ` +
-                  `over from the first few days, ${one(accident())} in this try, and not on ${rounded(mean)}, the average wish.`,
+                  `over from the first few days, ${one(accident())} in this try, and not on ` +
+                  `${rounded(mean)}, the average wish.`,
               ]
             : [
                 apart < 1
@@ -409,7 +411,8 @@ function counting() {
       const [byFriends, byWill] = [Math.abs(popular - alike), Math.abs(stubborn - alike)];
       const told = [
         `Ada is one of ${n}, with two friends. They agree on ${one(value)}, the average wish.`,
-        `Ada is now a friend of all ${n - 1} others. They agree on ${one(value)}: popularity has ${byFriends < 0.05 ? "not moved it at all" : `moved it by ${one(byFriends)}`}. ` +
+        `Ada is now a friend of all ${n - 1} others. They agree on ${one(value)}: popularity has ` +
+          `${byFriends < 0.05 ? "not moved it at all" : `moved it by ${one(byFriends)}`}. ` +
           `Everybody hears her, but she hears everybody as well, and says what they say.`,
         `Ada's own wish now counts ${STUBBORN} times as much with her as anybody else's with them. They agree on ` +
           `${one(value)}, which is ${one(byWill)} closer to what she wants. It is still an average, in which her wish ` +
@@ -485,7 +488,8 @@ function unmasking(/** @type {Club} */ club) {
           `Take Kim on day ${DAYS}. The voices of her ${degrees[KIM]} friends count ${rounded(voices - 1)} times as much ` +
             `as her own wish, so they make up ${rounded(voices - 1)} of ${rounded(voices)} parts of what she says.`,
           `Do that for everybody, with ${many(days, "day")} of listening, and you put ${correct(told)} of ${n} on the right ` +
-            `side of ${MIDDLE}, the middle. You are ${one(off)} off on average. (Rows now stand in the order of the wishes.)`,
+            `side of ${MIDDLE}, the middle. You are ${one(off)} off on average. ` +
+            `(Rows now stand in the order of the wishes.)`,
         ],
         sum: [
           [`Kim says on day ${DAYS}`, said[KIM].toFixed(4)],
@@ -556,8 +560,8 @@ function hiding(/** @type {Club} */ club) {
         answer: [
           `After ${DAYS} days the listener knows your wish to about ±${one(fresh.sure)} if your blur is new every day, and ` +
             `to ±${one(steadfast.sure)} if you keep one.`,
-          `The price: if everybody hides like that, the door is typically off by ${two(freshCost)} or ${two(keptCost)} ` +
-            `points. In this try it is ${tries.map(({ off }) => two(off)).join(" or ")}. ` +
+          `The price: if everybody hides like that, the door is typically off by ${two(freshCost)} or ` +
+            `${two(keptCost)} points. In this try it is ${tries.map(({ off }) => two(off)).join(" or ")}. ` +
             (keptCost > BUDGET
               ? `A kept blur of ${blur} is over the budget of ${BUDGET}.`
               : `The budget of ${BUDGET} pays for a kept blur of up to ${most}.`),
