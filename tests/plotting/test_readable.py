@@ -88,6 +88,19 @@ def test_agents_of_small_maps_are_named() -> None:
     assert not names("karate")
 
 
+def test_words_without_order_have_points_with_error_bars_side_by_side() -> None:
+    axes = sweep_plot(table(["karate", "ring", "star"]), x="place", by="other").figure.axes[0]
+    points = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [line.get_linestyle() for line in points] == ["None", "None"]
+    first, second = (np.asarray(line.get_xdata(), dtype=np.float64) for line in points)
+    assert np.array_equal(first.round(), [0, 1, 2])
+    assert np.array_equal(second.round(), [0, 1, 2])
+    assert (first < second).all()
+    # Values 1.1 and 1.2 of two replications, and 2.0 and 2.1.
+    bars = [np.diff(one.get_segments()[0][:, 1])[0] for one in axes.collections]
+    assert bars == pytest.approx([0.1, 0.1])
+
+
 @pytest.mark.parametrize(
     ("counts", "words"),
     [

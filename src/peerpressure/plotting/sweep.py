@@ -194,8 +194,9 @@ def sweep_plot(
     table : pandas.DataFrame
         The table that ``peerpressure.sweep.collect`` returns.
     kind : {"lines", "boxes", "heat"}, default "lines"
-        Means with their standard errors, quartiles, or a heat map of means over two axes. Standard errors are over
-        replications; if there is one only, over its replicates, which share networks and hidden opinions.
+        Means with their standard errors (as lines with bands, or as points with bars where values of x are words),
+        quartiles, or a heat map of means over two axes. Standard errors are over replications; if there is one only,
+        over its replicates, which share networks and hidden opinions.
     measure : str, optional
         The measure; by default the first in the table.
     x : str, optional
@@ -292,11 +293,16 @@ def words(name: str) -> str:
 
 
 def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -> None:
-    """Draw the mean at every value of x with its standard error, one line per value of the other axis."""
+    """Draw the mean at every value of x with its standard error, one line per value of the other axis.
+
+    Words on the axis have no order: their means are points with error bars.
+    """
     groups: list[tuple[Any, pd.DataFrame]] = [("", rows)] if by is None else list(rows.groupby(by, sort=False))
     places = _places(rows[x])
     colours, over = _colours(len(groups)), spread_over(rows)[0]
-    for (value, group), colour in zip(groups, colours, strict=True):
+    # Side by side, or their bars would overlap.
+    aside = np.linspace(-0.5, 0.5, len(groups) + 2)[1:-1]
+    for (value, group), colour, shift in zip(groups, colours, aside, strict=True):
         unit = group.groupby([x, over], sort=False, dropna=False)["value"].mean().groupby(level=0, sort=False)
         # The standard error of a single unit is undefined; its band has width 0.
         mean, error = unit.mean(), unit.sem().fillna(0.0)
@@ -304,6 +310,9 @@ def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
         # Groups keep the order of the table, which need not increase along the axis.
         order = np.argsort(at)
         right, high, half = np.asarray(at)[order], mean.to_numpy()[order], error.to_numpy()[order]
+        if _has_words(places):
+            axes.errorbar(right + shift, high, half, fmt="o", color=colour, markersize=2.6, label=_short(value))
+            continue
         axes.fill_between(right, high - half, high + half, color=colour, alpha=0.15, linewidth=0)
         axes.plot(right, high, color=colour, marker="o", markersize=2.6, label=_short(value))
     _tick(axes, places)
@@ -401,8 +410,12 @@ def _places(values: pd.Series) -> dict[Any, float]:
     return {value: float(i) for i, value in enumerate(distinct)}
 
 
+def _has_words(places: Mapping[Any, float]) -> bool:
+    return any(isinstance(value, str) for value in places)
+
+
 def _tick(axes: Axes, places: Mapping[Any, float]) -> None:
-    if any(isinstance(value, str) for value in places):
+    if _has_words(places):
         name_ticks(axes.xaxis, list(places.values()), [_short(value) for value in places])
 
 
@@ -415,8 +428,7 @@ def _is_wide(values: ArrayLike) -> bool:
 def _log_where_wide(axes: Axes, rows: pd.DataFrame, places: Mapping[Any, float]) -> None:
     """Use log axes for positive values that span more than a factor of 20."""
     at = np.array(list(places.values()))
-    words_on_axis = any(isinstance(value, str) for value in places)
-    if not words_on_axis and _is_wide(at):
+    if not _has_words(places) and _is_wide(at):
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)
     if _is_wide(rows["value"]):
