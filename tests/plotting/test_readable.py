@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm, to_hex
 from matplotlib.figure import Figure
 
@@ -97,7 +98,8 @@ def test_words_without_order_have_points_with_error_bars_side_by_side() -> None:
     assert np.array_equal(second.round(), [0, 1, 2])
     assert (first < second).all()
     # Values 1.1 and 1.2 of two replications, and 2.0 and 2.1.
-    bars = [np.diff(one.get_segments()[0][:, 1])[0] for one in axes.collections]
+    segments = [np.asarray(one.get_segments()[0]) for one in axes.collections if isinstance(one, LineCollection)]
+    bars = [np.ptp(ends[:, 1]) for ends in segments]
     assert bars == pytest.approx([0.1, 0.1])
 
 
