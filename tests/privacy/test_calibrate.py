@@ -118,3 +118,12 @@ def test_the_optimal_schedule_under_a_budget_keeps_it_and_is_the_most_accurate(n
     # A public start reveals nothing, and its first pressure is free.
     public = calibrate(replace(model, start=np.full(15, 0.5)), 12, epsilon=4.0, optimal_pressure=True)
     assert float(public.model.pressure(1)) > 0
+
+
+@pytest.mark.parametrize("start", [{}, {"start": np.full(8, 0.5)}], ids=["hidden", "given"])
+def test_an_optimal_pressure_tells_nothing_of_hidden_opinions(start: dict[str, Any]) -> None:
+    """It is public, so it must be the same whatever the agents think."""
+    model = random_model(8, noise=pp.Gaussian(1.0), **start)
+    other = replace(model, hidden=np.square(model.hidden) + np.eye(8)[3])
+    schedules = [calibrate(one, 12, epsilon=1.0, optimal_pressure=True).model.pressure for one in (model, other)]
+    assert schedules[0] == schedules[1]

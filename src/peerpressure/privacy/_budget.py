@@ -538,8 +538,9 @@ def calibrate(
     sees_start, runs, observed, insiders, unit, public_start : optional
         Who observes, and who is protected: as for `Definition`.
     optimal_pressure : bool, default False
-        Replace the pressure by the optimal schedule under the calibrated noise. If y₀ = x₀, it has ρ_1 = 0: no
-        neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
+        Replace the pressure by the optimal schedule under the calibrated noise, for opinions of which only the
+        sensitivity is known: the model's own would show in the schedule, which is public. If y₀ = x₀, it has
+        ρ_1 = 0: no neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
 
     Returns
     -------
@@ -600,11 +601,25 @@ def calibration_of(
         factor = _searched(now, target)
     quiet, optimum = replace(model, noise=_louder(model.noise, factor)), None
     if optimal_pressure:
-        optimum = optimal_schedule(quiet, definition.steps, delayed=isinstance(model.start, str))
+        public = _without_opinions(quiet, definition.sensitivity)
+        optimum = optimal_schedule(public, definition.steps, delayed=isinstance(model.start, str))
         quiet = replace(quiet, pressure=optimum.schedule)
     # Accounted again from the scaled noise: the result states what was computed and not what was asked for.
     account = budget_of(replace(definition, system=quiet), delta)
     return Calibration(quiet, quiet.noise.std, account, consensus_error(quiet, definition.steps), optimum)
+
+
+def _without_opinions(model: Model, sensitivity: float) -> Model:
+    """Return the model with other hidden opinions, spread evenly over the sensitivity: pressure is public.
+
+    A schedule that suited the model's own opinions would tell of them. A given start is as far from the others' v as
+    opinions are from each other, since nobody may know how far it is from the true one.
+    """
+    other = replace(model, hidden=sensitivity * np.linspace(-0.5, 0.5, model.n))
+    if isinstance(model.start, str):
+        return other
+    away = float(np.mean(model.start_state)) + sensitivity / math.sqrt(12) - other.consensus_value
+    return replace(other, hidden=other.hidden + away)
 
 
 def _target(**given: float | None) -> tuple[str, float]:
