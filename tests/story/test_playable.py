@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import tomllib
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.protocol import Limits, unpack
 from peerpressure.explorer.recorded import _PLAYED, record
+from peerpressure.scenario import starter_text
 from tests.explorer.driving import SMALL
 from tests.explorer.test_page_logic import run_node
 
@@ -25,6 +27,7 @@ CHANGES: list[dict[str, Any]] = [
     {"pressure": {"formula": "2^sqrt(t)"}, "noise": {"law": "laplace", "std": 0.3}},
     {"pressure": {"kind": "constant", "value": 2}, "noise": {"law": "none"}},
     {"noise": {"law": "student", "df": 4, "std": 0.2}},
+    {"pressure": {"kind": "tuned"}, "noise": {"law": "gaussian", "std": 0.2}},
 ]
 
 
@@ -34,7 +37,7 @@ def recorded(name: str = "SMALL") -> Any:
     return record({"scenario": scenario}, Limits(), "")
 
 
-def played(question: str, scenario: dict[str, Any]) -> dict[str, Any]:
+def played(question: str, scenario: dict[str, Any], one: Any = None) -> dict[str, Any]:
     """Return what Node makes of a question about a changed scenario: an answer, or the error in its place."""
     code = f"""
         import {{ text }} from "node:stream/consumers";
@@ -44,7 +47,7 @@ def played(question: str, scenario: dict[str, Any]) -> dict[str, Any]:
             try {{ return Buffer.from(page.played(question, scenario, model, [3])).toString("base64"); }}
             catch (error) {{ return {{ [error.name]: error.message }}; }} }};
         console.log(JSON.stringify({{ can: page.canPlay(scenario, base), answer: answer() }}));"""
-    one = recorded()
+    one = one or recorded()
     given = {"question": question, "scenario": scenario, "model": json.loads(one.answers["0/model"])}
     given["base"] = one.scenarios[0]
     return dict(json.loads(run_node("--input-type=module", "--eval", code, text=json.dumps(given))))
@@ -106,3 +109,29 @@ def test_what_the_engine_does_not_cover_is_refused_by_name_or_not_offered() -> N
     one = recorded(adapting)
     assert not json.loads(one.catalogue)["recorded"]["plays"]
     assert "0/model" not in one.answers
+
+
+AR1 = {"law": "gaussian", "std": 1.0, "temporal": {"ar1": 0.5}}
+# Scenarios, and whether a page of them plays.
+PAGES: dict[str, tuple[dict[str, Any], bool]] = {
+    "starter": (tomllib.loads(starter_text()), True),
+    "in discrete time": (SMALL | {"time": {"continuous": False}}, True),
+    "tuned": (SMALL | {"pressure": {"kind": "tuned"}}, True),
+    "numbers": (SMALL | {"pressure": 0.5, "noise": 0.2}, True),
+    "optimal": (SMALL | {"pressure": {"kind": "optimal"}}, False),
+    "correlated noise": (SMALL | {"noise": AR1}, False),
+    "fading noise": (SMALL | {"noise": {"law": "gaussian", "std": 1.0, "time_scale": {"formula": "1/t"}}}, False),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_lets_a_reader_change_it_computes(name: str) -> None:
+    scenario, plays = PAGES[name]
+    one = record({"scenario": scenario}, Limits(), "")
+    assert json.loads(one.catalogue)["recorded"]["plays"] == plays
+    for change in ({"pressure": {"kind": "power", "exponent": 0.5}}, {"noise": {"law": "laplace", "std": 0.1}}, {}):
+        if plays:
+            changed = one.scenarios[0] | change | {"run": one.scenarios[0]["run"] | {"steps": 20}}
+            found = played("run", changed, one)
+            assert found["can"]
+            assert isinstance(found["answer"], str), found

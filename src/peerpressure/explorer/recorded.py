@@ -39,12 +39,16 @@ from peerpressure.explorer.protocol import (
     plain_labels,
     unpack,
 )
+from peerpressure.noise import Frozen, White
 from peerpressure.scenario import Experiment, Scenario
 from peerpressure.scenario.agents import Agents
 from peerpressure.scenario.scenario import Observe, Run
+from peerpressure.scenario.system import OptimalSection
+from peerpressure.schedules import Constant
 from peerpressure.simulation.trajectory import Trajectory, contents
 from peerpressure.support.text import HtmlPage
 from peerpressure.theory import Outcome, moments
+from peerpressure.theory.tuning import tuned_line
 from peerpressure.version import __version__
 
 Facts: TypeAlias = dict[str, Any]
@@ -64,7 +68,7 @@ PLAYS: Final = (
 MOST_PLAYED = 500  # agents, which the engine of the page takes
 # What the engine of the page knows; steps are the only part of a run that it may change.
 _PLAYED: Mapping[str, tuple[str, ...]] = {
-    "schedules": ("constant", "linear", "power", "logarithmic", "stretched_exponential", "formula"),
+    "schedules": ("tuned", "constant", "linear", "power", "logarithmic", "stretched_exponential", "formula"),
     "noises": ("none", "gaussian", "laplace", "uniform", "student", "rademacher"),
     "temporals": ("white", "frozen"),
 }
@@ -167,7 +171,11 @@ def _can_play(built: Experiment) -> bool:
     own = built.stored is None and not built.is_continuous and not network.topics
     drawn = np.all(np.isfinite(model.stubbornness)) and bool(np.all(network.degrees > 0))
     simple = not network.signed and isinstance(model.target, float) and model.n <= MOST_PLAYED
-    return plain and own and bool(drawn) and simple
+    # An optimal schedule is one for a noise, and what a reader changes must not end in a refusal.
+    noise, pressure = model.noise, built.scenario.pressure
+    steady = noise.law in _PLAYED["noises"] and noise.time_scale == Constant(1.0)
+    known = steady and isinstance(noise.temporal, White | Frozen) and not isinstance(pressure, OptimalSection)
+    return plain and own and bool(drawn) and simple and known
 
 
 def _model(built: Experiment) -> bytes:
@@ -185,6 +193,7 @@ def _model(built: Experiment) -> bytes:
             "stubbornness": model.stubbornness.tolist(),
             "start": model.start if isinstance(model.start, str) else model.start.tolist(),
             "value": model.consensus_value,
+            "tuned": tuned_line(model).slope,
             "labels": plain_labels(network.labels) or list(range(model.n)),
             "headings": {one.name.lower(): one.value[0].upper() + one.value[1:] for one in Outcome},
         }

@@ -17,6 +17,7 @@ export { FormulaError, NotCovered } from "./engine/engine.js";
  * @property {number[]} stubbornness
  * @property {number[] | "hidden"} start
  * @property {number} value the consensus value v
+ * @property {number} tuned the slope of the pressure that is tuned to the network
  * @property {AgentLabel[]} labels
  * @property {Record<string, string>} headings of verdicts
  *
@@ -77,8 +78,11 @@ export function played(question, scenario, base, agents) {
     throw new engine.NotCovered(`a run in this page has at most ${most} steps with ${base.n} agents, not ${steps}`);
   }
   const { n, edges, hidden, stubbornness, start, directed } = base;
+  const { noise, pressure } = scenario;
+  const tuned = pressure?.kind === "tuned" ? { kind: "linear", slope: base.tuned } : pressure;
+  // All other sections are those of the recording, and say nothing that the engine does not cover.
   const model = engine.modelOf(
-    { ...scenario, network: { edges, directed }, agents: {} },
+    { network: { edges, directed }, agents: {}, pressure: tuned, noise, run: scenario.run },
     { n, edges, hidden, stubbornness, start: start === "hidden" ? undefined : start },
   );
   const run = { model, steps, seed };
@@ -153,7 +157,7 @@ function runOf({ model, steps, seed }, replicates, base) {
   const header = {
     ...{ n, topics: [], topic: 0, steps, replicates: count, consensus_value: base.value, class_values: [base.value] },
     ...{ own_limits: false, signed: false, this_run: "", verdict: verdictOf(model, base) },
-    pressure: `ρ_t = ${model.text.replaceAll("*", " ")}`,
+    pressure: `ρ_t = ${model.text.replaceAll("*", " ").replaceAll(/\d+\.\d+/g, (digits) => `${+(+digits).toPrecision(6)}`)}`,
   };
   return {
     header,
