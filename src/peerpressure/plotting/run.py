@@ -167,7 +167,11 @@ def _make_room_above(axes: Axes) -> None:
     scale = axes.yaxis.get_transform()
     # In the coordinates of the scale the share is the same on linear and on log axes.
     low, high = scale.transform(np.array(axes.get_ylim()))
-    axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
+    top = float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0])
+    if not np.isfinite(top):
+        # As Matplotlib says it of other axes.
+        raise OverflowError("an axis that ends beyond it")
+    axes.set_ylim(top=top)
 
 
 def _time_axis(axes: Axes, times: pd.Series, log: bool | None = None) -> None:
