@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from peerpressure.plotting import run
-from tests.plotting.looking import assert_no_text_is_cut_or_covers_another, curves, words
+from tests.plotting.looking import assert_no_text_is_cut_or_covers_another, curves, laid_out, words
 
 
 def summaries(times: Any, replicates: int = 3) -> pd.DataFrame:
@@ -105,6 +105,13 @@ def test_identical_starts_leave_the_axis_of_spreads_logarithmic() -> None:
     _, right = run.opinions(table, 0.5).axes
     assert right.get_yscale() == "log"
     assert np.isfinite(np.log(curves(right)[0])).all()
+
+
+def test_opinions_that_go_beyond_a_log_axis_are_drawn_on_a_linear_one() -> None:
+    table = summaries(np.arange(41))
+    table.loc[table["time"] > 0, ["minimum", "maximum", "spread", "max_distance"]] *= 1e300
+    _, right = laid_out(run.opinions(table, 0.5)).axes
+    assert right.get_yscale() == "linear"
 
 
 def test_what_agents_hold_stands_beside_what_they_show() -> None:

@@ -142,8 +142,9 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
     """Draw the median over replicates of each column on a log axis, with the interquartile range shaded."""
     # A spread of exactly 0, as from identical opinions, rules out a log axis; at the start alone it is left out.
     positive = (summaries[[*curves]] > 0).all(axis=1)
-    is_log = log is not False and bool(positive[summaries["time"] > 0].all())
-    summaries = summaries[positive] if is_log else summaries
+    seen = summaries[positive]
+    is_log = log is not False and bool(positive[summaries["time"] > 0].all()) and _has_room_above(seen[[*curves]])
+    summaries = seen if is_log else summaries
     for k, (name, (words, colour)) in enumerate(curves.items()):
         # Quartiles instead of mean and standard deviation: they are positive, and a log axis can display the band.
         by_time = summaries.groupby("time")[name]
@@ -162,16 +163,18 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
         plain_ticks(axes.yaxis)
 
 
+def _has_room_above(values: pd.DataFrame) -> bool:
+    """Return whether a log axis of these values, with its margins, ends within the range of float64."""
+    low, high = np.log10([values.min(axis=None), values.max(axis=None)])
+    return bool(high + 0.3 * (high - low) < np.log10(np.finfo(np.float64).max))
+
+
 def _make_room_above(axes: Axes) -> None:
     """Raise the top of the axes to place names above all curves."""
     scale = axes.yaxis.get_transform()
     # In the coordinates of the scale the share is the same on linear and on log axes.
     low, high = scale.transform(np.array(axes.get_ylim()))
-    top = float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0])
-    if not np.isfinite(top):
-        # As Matplotlib says it of other axes.
-        raise OverflowError("an axis that ends beyond it")
-    axes.set_ylim(top=top)
+    axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
 
 
 def _time_axis(axes: Axes, times: pd.Series, log: bool | None = None) -> None:
