@@ -124,6 +124,6 @@ def test_the_optimal_schedule_under_a_budget_keeps_it_and_is_the_most_accurate(n
 def test_an_optimal_pressure_tells_nothing_of_hidden_opinions(start: dict[str, Any]) -> None:
     """It is public, so it must be the same whatever the agents think."""
     model = random_model(8, noise=pp.Gaussian(1.0), **start)
-    other = replace(model, hidden=np.square(model.hidden) + np.eye(8)[3])
+    other = replace(model, hidden=np.square(model.x0) + np.eye(8)[3])
     schedules = [calibrate(one, 12, epsilon=1.0, optimal_pressure=True).model.pressure for one in (model, other)]
     assert schedules[0] == schedules[1]

@@ -131,7 +131,8 @@ def test_what_a_page_lets_a_reader_change_it_computes(name: str) -> None:
     assert json.loads(one.catalogue)["recorded"]["plays"] == plays
     for change in ({"pressure": {"kind": "power", "exponent": 0.5}}, {"noise": {"law": "laplace", "std": 0.1}}, {}):
         if plays:
-            changed = one.scenarios[0] | change | {"run": one.scenarios[0]["run"] | {"steps": 20}}
+            run = {**one.scenarios[0]["run"], "steps": 20}
+            changed: dict[str, Any] = {**one.scenarios[0], **change, "run": run}
             found = played("run", changed, one)
             assert found["can"]
             assert isinstance(found["answer"], str), found

@@ -619,7 +619,7 @@ def _without_opinions(model: Model, sensitivity: float) -> Model:
     if isinstance(model.start, str):
         return other
     away = float(np.mean(model.start_state)) + sensitivity / math.sqrt(12) - other.consensus_value
-    return replace(other, hidden=other.hidden + away)
+    return replace(other, hidden=other.x0 + away)
 
 
 def _target(**given: float | None) -> tuple[str, float]:
