@@ -308,8 +308,11 @@ def test_ctrl_c_while_modules_load_is_one_line(capfd: Captured, monkeypatch: pyt
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-def test_numbers_that_no_axis_holds_are_refused_in_one_line(tmp_path: Path, capfd: Captured) -> None:
+@pytest.mark.parametrize("more", [(), ("--replicates", "2")], ids=["one", "two"])
+def test_numbers_that_no_axis_holds_are_refused_in_one_line(
+    more: tuple[str, ...], tmp_path: Path, capfd: Captured
+) -> None:
     given = ("--network", "path:2", "--noise", "gaussian:1e308", "--steps", "1", "--seed", "3")
-    told = run(capfd, "simulate", *given, "--out", tmp_path / "out")
+    told = run(capfd, "simulate", *given, *more, "--out", tmp_path / "out")
     assert (told.status, told.out) == (1, "")
     assert "rescale hidden opinions and noise" in told.err.splitlines()[-1]

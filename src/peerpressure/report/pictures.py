@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from math import isinf
 from typing import Final
 
 import matplotlib as mpl
@@ -22,7 +23,11 @@ PIXELS_PER_INCH: Final = 1.2 * 96
 
 @styled
 def settled(figure: Figure) -> Figure:
-    """Return the figure with its layout computed once instead of once per format."""
+    """Return the figure with its layout computed once instead of once per format; raise if an axis is too long."""
+    for axes in figure.axes:
+        # Python's floats tell an overflow by infinity, and Matplotlib would find no ticks.
+        if any(isinf(high - low) for low, high in (map(float, axes.get_xlim()), map(float, axes.get_ylim()))):
+            raise OverflowError("an axis that ends beyond it")
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
