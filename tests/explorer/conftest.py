@@ -75,7 +75,7 @@ def one_page(
     driver.server, driver.pictures = server.pid, tmp_path
     driver.forget()
     if driver.page.viewport_size != STILL["viewport"]:
-        driver.page.set_viewport_size(STILL["viewport"])
+        driver.resize(**STILL["viewport"])
     yield driver
     if driver.said or request.node.stash.get(FAILED, False):
         open_pages.remove(driver)

@@ -385,8 +385,19 @@ class Driver:
             self.page.keyboard.press(key)
 
     def resize(self, width: int, height: int) -> None:
-        """Give the window another size."""
-        self.page.set_viewport_size({"width": width, "height": height})
+        """Give the window another size; it leaves the full screen later than the page says so."""
+        from playwright.sync_api import Error
+
+        def resized() -> bool:
+            try:
+                self.page.set_viewport_size({"width": width, "height": height})
+            except Error as error:
+                if "restore it to normal state" not in str(error):
+                    raise
+                return False
+            return True
+
+        self.wait_here(resized, "a window of another size")
         self.frame()
 
     def take(self, what: str, folder: Path) -> Path:
