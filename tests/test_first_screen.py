@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
-from tools.__main__ import PARALLEL, STEPS, TOGETHER
+from tools import __main__ as tools
+from tools.__main__ import PARALLEL, STEPS, TOGETHER, Step
 
 import peerpressure as pp
 from tests.waiting import run
@@ -37,14 +39,34 @@ def test_make_does_what_the_pages_say(target: str, command: str) -> None:
 
 
 def test_make_test_checks_style_and_types_and_runs_all_tests() -> None:
-    rows, last = TOGETHER["test"]
-    # The last line that is printed is the number of tests.
-    assert (last, TOGETHER["check"][1]) == (("tests",), ("fast",))
-    commands = {
-        command for name in (*(name for row in rows for name in row), *last) for command in STEPS[name].commands
-    }
-    assert {"ruff check .", "ruff format --check .", "mypy"} < commands
+    assert {"fast", "tests"} & {*TOGETHER["check"], *TOGETHER["test"]} == {"fast", "tests"}
+    for steps in TOGETHER.values():
+        commands = {command for name in steps for command in STEPS[name].commands}
+        assert {"ruff check .", "ruff format --check .", "mypy"} < commands
     assert STEPS["tests"].commands == (f"pytest {PARALLEL}",)
+
+
+@pytest.mark.skipif(shutil.which("sleep") is None, reason="there is no command that waits")
+def test_what_is_wrong_ends_the_other_steps_and_is_all_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("PATH", "PYTHONDONTWRITEBYTECODE"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    steps = {"kernels": "echo made", "modules": "ls no-module", "types": "echo right", "lint": "ls no-file"}
+    monkeypatch.setattr(
+        tools, "STEPS", {"tests": Step("", ("sleep 600",))} | {n: Step("", (c,)) for n, c in steps.items()}
+    )
+    monkeypatch.setattr(
+        tools,
+        "TOGETHER",
+        {"test": {"kernels": (), "types": ("kernels",), "tests": (), "modules": (), "lint": ("kernels", "modules")}},
+    )
+    assert tools.main(["test"]) == 1
+    out, err = capfd.readouterr()
+    assert out.splitlines()[0] == "made"
+    assert "no-file" in out
+    assert not re.search("right|no-module", out)
+    assert err == "lint failed: ls no-file\n"
 
 
 def test_the_ten_lines_print_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,11 +81,28 @@ STEPS = {
         ),
     ),
 }
-# Rows of steps that run side by side, on a core each, and then what needs them all.
-TOGETHER: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
-    "check": ((("packages", "types", "lint"), ("modules",)), ("fast",)),
-    "test": ((("packages", "browser", "types", "lint"), ("kernels", "modules")), ("tests",)),
+# What each step of `check` and `test` waits for. The others run side by side with it: tests wait for processes and for
+# pages, and leave the cores that they have to the check of types.
+TOGETHER: dict[str, dict[str, tuple[str, ...]]] = {
+    "check": {
+        "packages": (),
+        "modules": (),
+        "lint": ("packages",),
+        "types": ("packages",),
+        "fast": ("packages", "modules"),
+    },
+    "test": {
+        "packages": (),
+        "kernels": (),
+        "browser": (),
+        "lint": ("packages",),
+        "types": ("packages",),
+        "modules": ("kernels",),
+        "tests": ("packages", "browser", "modules"),
+    },
 }
+# Of these, `check` and `test` show only what is wrong, so the number of tests is the last line.
+QUIET = ("lint", "types", "modules")
 
 
 class StepError(Exception):
@@ -111,7 +128,7 @@ def words_of(command: str) -> list[str]:
     return [shutil.which(program) or program, *rest]
 
 
-async def run(step: str, *options: str) -> None:
+async def run(step: str, *options: str, quiet: bool = False) -> None:
     """Run a step, and end it if another one failed or Ctrl-C was pressed."""
     if there(step):
         return
@@ -120,25 +137,27 @@ async def run(step: str, *options: str) -> None:
         print(one.says, flush=True)
     for command in one.commands:
         more = options if command == one.commands[-1] else ()
-        # What is wrong with the modules of tests, `tests` says.
-        quiet = asyncio.subprocess.DEVNULL if step == "modules" else None
+        output = asyncio.subprocess.PIPE if quiet else None
         process = await asyncio.create_subprocess_exec(
-            *words_of(command), *more, cwd=ROOT, stdin=asyncio.subprocess.DEVNULL, stdout=quiet, stderr=quiet
+            *words_of(command), *more, cwd=ROOT, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output
         )
         try:
-            status = await process.wait()
+            said = await process.communicate()
         except asyncio.CancelledError:
             process.terminate()
             await process.wait()
             raise
-        if status and step != "modules":
+        # What is wrong with the modules of tests, `tests` says.
+        if process.returncode and step != "modules":
+            sys.stdout.writelines(part.decode(errors="replace") for part in said if part)
             raise StepError(f"{step} failed: {command}")
 
 
-async def row(steps: tuple[str, ...]) -> None:
-    """Run steps one after the other."""
-    for step in steps:
-        await run(step)
+async def after(step: str, others: tuple[asyncio.Task[None], ...]) -> None:
+    """Run a step once others have ended."""
+    for other in others:
+        await other
+    await run(step, quiet=step in QUIET)
 
 
 async def carry_out(name: str, *options: str) -> None:
@@ -146,14 +165,13 @@ async def carry_out(name: str, *options: str) -> None:
     if name not in TOGETHER:
         await run(name, *options)
         return
-    rows, last = TOGETHER[name]
+    tasks: dict[str, asyncio.Task[None]] = {}
     try:
         async with asyncio.TaskGroup() as group:
-            for steps in rows:
-                group.create_task(row(steps))
+            for step, needed in TOGETHER[name].items():
+                tasks[step] = group.create_task(after(step, tuple(tasks[one] for one in needed)))
     except* StepError as errors:
         raise errors.exceptions[0] from None
-    await row(last)
 
 
 def main(arguments: list[str]) -> int:
