@@ -75,11 +75,11 @@ def test_no_pressure_is_rarely_called_pressure() -> None:
     A = network.adjacency.toarray()
     smooth = np.linalg.inv(np.eye(60) + 3 * (np.eye(60) - np.linalg.inv(D) @ A))
     called = 0
-    for seed in range(10):
+    for seed in range(5):
         hidden = smooth @ np.random.default_rng(100 + seed).standard_normal(60)
         called += pp.compare(record(network, 6, seed, hidden=hidden), network).verdict == "responds"
-    # At a size of 5 %, more than 3 of 10 has a probability of 0.001.
-    assert called <= 3
+    # At a size of 5 %, more than 2 of 5 has a probability of 0.001.
+    assert called <= 2
 
 
 def test_few_rows_are_asked_whether_anybody_had_seen_anything() -> None:
@@ -175,13 +175,13 @@ def test_opinions_and_parameters_are_averaged_with_intervals() -> None:
 def test_intervals_of_the_noise_cover_it(rivals: list[str], rho: float) -> None:
     """Also where one model has all the weight: a size of noise is estimated from a finite number of answers."""
     network, hidden, inside = graph(8), np.linspace(-1, 1, 8), 0
-    for seed in range(40):
+    for seed in range(16):
         rows = record(network, 16, seed, lambda t: rho, hidden=hidden)
         low, high = (
             pp.compare(rows, network, rivals).parameters.set_index("parameter").loc["noise std", ["low", "high"]]
         )
         inside += low <= 0.3 <= high
-    assert inside >= 34  # 38 of 40 on average at 95 %
+    assert inside >= 12  # with a probability of 0.9999 at 95 %
 
 
 @pytest.mark.parametrize("gap", [False, True])
@@ -190,7 +190,7 @@ def test_the_weight_of_an_average_has_an_interval(gap: bool) -> None:
     network, weight, inside = graph(8), 0.3, 0
     A = np.asarray(network.adjacency.toarray())
     mean = A / A.sum(axis=1, keepdims=True)
-    for seed in range(30):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         rows = [rng.standard_normal(8)]
         for _ in range(15):
@@ -201,7 +201,7 @@ def test_the_weight_of_an_average_has_an_interval(gap: bool) -> None:
         found = pp.compare(record, network, ["degroot"]).parameters.set_index("parameter")
         low, high = found.loc["pressure, mean", ["low", "high"]]
         inside += low <= weight / (1 - weight) / float(A.sum(axis=1).mean()) <= high
-    assert inside >= 24
+    assert inside >= 9
 
 
 def test_the_best_of_bad_rivals_is_said_to_be_bad() -> None:
@@ -241,7 +241,7 @@ def test_averages_lie_in_their_intervals_where_the_likelihood_is_flat(seed: int)
 PARTS = [("none", "constant"), ("constant", "power"), ("linear", "power"), ("none", "none+adaptation")]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_model_explains_less_than_its_cases(seed: int) -> None:
     network = graph(8)
     fits = pp.compare(record(network, 13, seed, lambda t: 0.05 * t, adaptation=0.2), network).fits

@@ -36,7 +36,7 @@ def _pressed(
 @pytest.mark.parametrize(("w", "memory", "tails"), [(0.4, 0.0, np.inf), (0.3, 0.4, np.inf), (0.4, 0.0, 3.0)])
 def test_few_rows_leave_little_bias_and_the_interval_holds_the_weight(w: float, memory: float, tails: float) -> None:
     """Least squares alone finds 0.32, 0.21 and 0.31."""
-    found = [neighbour_weight(_panel(*_pressed(seed, w, memory, tails=tails))) for seed in range(60)]
+    found = [neighbour_weight(_panel(*_pressed(seed, w, memory, tails=tails))) for seed in range(30)]
     assert np.mean([one.value for one in found]) == pytest.approx(w, abs=0.05)
     assert np.mean([one.low <= w <= one.high for one in found]) >= 0.9
 

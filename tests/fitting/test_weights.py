@@ -93,7 +93,7 @@ def test_strata_have_levels_of_their_own_and_units_do_not_matter() -> None:
 @pytest.mark.parametrize("student", [False, True])
 @pytest.mark.parametrize("memory", [0.0, 1.0])
 def test_a_model_is_never_less_likely_than_one_that_it_contains(memory: float, student: bool) -> None:
-    for seed in range(4):
+    for seed in range(2):
         record, _ = made(4, seed=seed)
         heights = [
             WeightFit(record, course, memory=memory, student=student).log_likelihood
