@@ -143,7 +143,7 @@ def test_partial_outputs_of_large_networks_have_a_likelihood(
     assert (diagnostics.parameters, len(data.values)) == (expected.parameters, 2)
 
 
-def uniform_p(model: Any, steps: int, view: Observation | None = None, replicates: int = 2000) -> dict[str, float]:
+def uniform_p(model: Any, steps: int, view: Observation | None = None, replicates: int = 1000) -> dict[str, float]:
     """Return the p-value of a Kolmogorov–Smirnov test of the p-values of each test under the model."""
     diagnostics = diagnose_fit(pp.simulate(model, steps, replicates, seed=5, record="all"), model, view)
     assert diagnostics.p_value is not None
@@ -347,7 +347,7 @@ def test_other_laws_have_the_likelihood_of_their_own_density(law: pp.noise.Noise
 
 def test_rival_models_are_compared_by_their_likelihood() -> None:
     right = random_model(8, noise=pp.Laplace(1.0), pressure=0.5)
-    run = pp.simulate(right, 200, 3, seed=2)
+    run = pp.simulate(right, 100, 3, seed=2)
 
     def aic(model: pp.Model, view: Observation | None = None) -> Array:
         found = diagnose_fit(run, model, view).aic

@@ -183,11 +183,11 @@ def test_a_few_hundred_steps_reveal_a_scale_free_network() -> None:
 
 
 def test_tests_of_edges_and_intervals_have_their_levels() -> None:
-    # 16 runs of 8 agents: 640 absent and 256 present ordered pairs.
+    # 8 runs of 8 agents: 320 absent and 128 present ordered pairs.
     false, sizes, covered, hidden = [], [], [], []
     network = cycle(8)
     truth = network.adjacency.toarray() > 0
-    for seed in range(16):
+    for seed in range(8):
         model, run = small(8, 150, seed)
         found = infer_network(run, model.pressure, std="known")
         absent = ~truth & ~np.eye(8, dtype=bool)
@@ -198,12 +198,12 @@ def test_tests_of_edges_and_intervals_have_their_levels() -> None:
         low, high = found.interval(of="hidden")
         hidden.append((low <= model.x0) & (model.x0 <= high))
     p = np.concatenate(false)
-    # Three standard errors of a share of 640 pairs, more for those of one run, which are correlated.
-    assert abs(np.mean(p > 0.95) - 0.05) < 0.026
-    assert abs(np.mean(p > 0.5) - 0.5) < 0.06
+    # Three standard errors of a share of 320 pairs, more for those of one run, which are correlated.
+    assert abs(np.mean(p > 0.95) - 0.05) < 0.037
+    assert abs(np.mean(p > 0.5) - 0.5) < 0.085
     assert np.mean(sizes) > 0.99
-    assert 0.9 < np.mean(covered) < 0.99
-    assert 0.89 < np.mean(hidden) < 0.985
+    assert 0.88 < np.mean(covered) < 0.995
+    assert 0.85 < np.mean(hidden) < 0.995
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -475,14 +475,14 @@ def test_signs_of_a_network_with_distrust_are_inferred(penalty: Literal["bic"] |
 def test_confidences_of_both_signs_have_their_level() -> None:
     """Of pairs without a tie, 5 % have a confidence above 0.95, on networks with and without distrust."""
     shares = []
-    for seed in range(4):
+    for seed in range(2):
         for share in (0.0, 0.4):
             model, run = with_distrust(seed, share)
             found = infer_network(run, model.pressure, signed=True, penalty=3.0)
             absent = (model.network.adjacency.toarray() == 0) & ~np.eye(20, dtype=bool)
             shares.append(np.mean(found.confidence[absent] > 0.95))
-    # 8 runs of 306 pairs: a standard error of 0.0044, and somewhat more since pairs of an agent are dependent.
-    assert np.mean(shares) == pytest.approx(0.05, abs=0.015)
+    # 4 runs of 306 pairs: a standard error of 0.0062, and somewhat more since pairs of an agent are dependent.
+    assert np.mean(shares) == pytest.approx(0.05, abs=0.02)
 
 
 def test_weights_of_both_signs_of_a_network_without_distrust() -> None:
@@ -520,14 +520,14 @@ def test_outputs_that_show_distrust_are_named() -> None:
 
 
 def test_the_test_of_distrust_has_its_level() -> None:
-    # 40 runs without distrust: p-values below 0.1 are to be at most a tenth of them.
+    # 20 runs without distrust: p-values below 0.1 are to be at most a tenth of them.
     values = []
-    for seed in range(40):
+    for seed in range(20):
         model, run = small(8, 60, seed)
         found = infer_network(run, model.pressure, std="known", penalty=3.0)
         values.append(found.distrust_p_value)
         assert not any("distrust" in note for note in found.notes)
-    assert np.mean(np.array(values) < 0.1) < 0.2
+    assert np.mean(np.array(values) < 0.1) < 0.25
     assert max(values) <= 1.0
 
 

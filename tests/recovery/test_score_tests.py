@@ -184,7 +184,7 @@ def assert_scores(model: pp.Model, data: pp.recovery.Answers) -> None:
     for kind in ("stubbornness", "sign", "tie"):
         scores = [score for score in found.scores if score.kind == kind]
         assert len(scores) > 2
-        for score in scores[:3] + scores[-1:]:
+        for score in (scores[0], scores[-1]):
             expected = oracle.score(moved(at, kind, score.agents, both=both))
             assert score.z == pytest.approx(expected, rel=1e-4, abs=1e-5), score
 

@@ -5,7 +5,8 @@ The state is z = (y, x, u): public opinions, hidden opinions, and noise in units
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,16 +50,22 @@ def steps_of(model: Model, times: NDArray[np.int64]) -> tuple[Array, Array]:
 
 def law_after(model: Model, steps: int) -> tuple[Array, Array]:
     """Return mean and covariance of z."""
+    return next(laws_after(model, [steps]))
+
+
+def laws_after(model: Model, horizons: Sequence[int]) -> Iterator[tuple[Array, Array]]:
+    """Yield mean and covariance of z after numbers of steps that increase."""
     n = model.n
     mean = np.concatenate([model.start_state, model.x0, np.zeros(n)])
     # u_0 has unit variance, so u_1 = φ u_0 + √(1−φ²) w_1 has it too.
     P = np.zeros((3 * n, 3 * n))
     P[2 * n :, 2 * n :] = np.eye(n)
-    for times in _blocks(steps):
-        F, W = steps_of(model, times)
-        F, Q = _composed(F, W @ W.transpose(0, 2, 1))
-        mean, P = F @ mean, F @ P @ F.T + Q
-    return mean, P
+    for before, steps in pairwise([0, *horizons]):
+        for times in _blocks(steps, before):
+            F, W = steps_of(model, times)
+            F, Q = _composed(F, W @ W.transpose(0, 2, 1))
+            mean, P = F @ mean, F @ P @ F.T + Q
+        yield mean, P
 
 
 def mean_after(model: Model, steps: int) -> Array:
@@ -130,8 +137,8 @@ def rms_distance(model: Model, steps: int) -> float:
     return float(np.sqrt(np.mean((mean[:n] - v) ** 2 + np.diag(P)[:n])))
 
 
-def _blocks(steps: int) -> Iterator[NDArray[np.int64]]:
-    for begin in range(0, steps, BLOCK):
+def _blocks(steps: int, before: int = 0) -> Iterator[NDArray[np.int64]]:
+    for begin in range(before, steps, BLOCK):
         yield np.arange(begin + 1, min(begin + BLOCK, steps) + 1)
 
 

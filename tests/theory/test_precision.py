@@ -139,9 +139,9 @@ STARTS = [[3.0, 0, 0], [0.0, 0, 0], [1.0, -2, 0.5], [0.0, 5, 0]]
 @pytest.mark.parametrize("stubbornness", [[1.0, 1, 5], [0.2, 3, 1]], ids=str)
 def test_the_precision_is_kept_from_then_on(stubbornness: list[float], start: list[float], noise: Noise) -> None:
     model = Model(path(3), [0.0, 0, 1], stubbornness, noise=noise, start=start)
-    errors = error_path(model, 1500)
+    errors = error_path(model, 1000)
     for precision in (0.01, float(errors[1]) * 1.001, float(errors[30]) * 1.001, float(errors[200]) * 1.001):
-        if errors[750:].max() <= precision:
+        if errors[500:].max() <= precision:
             above = np.flatnonzero(errors > precision)
             assert steps_needed(model, precision) == (int(above[-1]) + 2 if above.size else 1)
 

@@ -58,7 +58,7 @@ def test_the_stationary_mean_is_that_of_independent_runs(pressure: Schedule, reg
     law = known(failing_edges(WEIGHTED, 0.4, 2, seed=1).law)
     model = Model(failing_edges(WEIGHTED, 0.4, 2, seed=1), HIDDEN, STUBBORN, pressure)
     expected = stationary_mean(model, law, regime)
-    rng, runs = np.random.default_rng(5), 10_000
+    rng, runs = np.random.default_rng(5), 4_000
     A, y = WEIGHTED.adjacency.toarray(), np.tile(HIDDEN, (runs, 1))
     for t in range(1, 81):
         B = np.zeros((runs, 5, 5))
@@ -111,12 +111,12 @@ def test_one_recorded_step_is_a_record_too() -> None:
 @pytest.mark.parametrize("process", PROCESSES, ids=range(5))
 def test_opinions_that_adapt_for_ever_agree_on_random_networks(process: object) -> None:
     for weights in (1.0, [1.0] * 7 + [0.0]):
-        model = Model(process(800), np.arange(8.0), 1.0, Linear(), adaptation=Adaptation(0.2, weights))  # type: ignore[operator]
+        model = Model(process(400), np.arange(8.0), 1.0, Linear(), adaptation=Adaptation(0.2, weights))  # type: ignore[operator]
         verdict = diagnose(model)
         assert verdict.agrees
         assert known(verdict.hidden).agrees
-        shown, held = mean_path(model, 800)
-        assert max(np.ptp(held[-1]), np.ptp(shown[-1])) < 1e-3 + 0.2 * np.ptp(held[200])
+        shown, held = mean_path(model, 400)
+        assert max(np.ptp(held[-1]), np.ptp(shown[-1])) < 1e-3 + 0.2 * np.ptp(held[50])
         if weights != 1.0:
             assert known(verdict.consensus_limit).mean == 7.0
         else:
@@ -180,11 +180,11 @@ def test_agents_without_contacts_leave_a_random_network_random() -> None:
 
 def test_the_chance_of_isolation_is_that_of_long_records() -> None:
     for network in (
-        failing_edges(RING, 0.6, 1200, seed=1),
-        rewiring(path(6), 0.5, 1200, seed=1),
-        activity_driven(6, 1200, seed=1, contacts=2, floor=0.3),
+        failing_edges(RING, 0.6, 600, seed=1),
+        rewiring(path(6), 0.5, 600, seed=1),
+        activity_driven(6, 600, seed=1, contacts=2, floor=0.3),
     ):
-        alone = np.mean([network.degrees_at(t) == 0 for t in range(1, 1201)], axis=1)
-        batches = alone.reshape(40, 30).mean(axis=1)
-        z = (batches.mean() - known(network.law).isolation) / (batches.std(ddof=1) / np.sqrt(40))
+        alone = np.mean([network.degrees_at(t) == 0 for t in range(1, 601)], axis=1)
+        batches = alone.reshape(20, 30).mean(axis=1)
+        z = (batches.mean() - known(network.law).isolation) / (batches.std(ddof=1) / np.sqrt(20))
         assert abs(z) < 4

@@ -16,7 +16,7 @@ from tests.truth.recursion import EXACT, truths
 from tests.truth.table import judged, shares, table
 from tests.truth.trend import trend
 
-CASES = 300
+CASES = 150
 MOST_UNKNOWN = 0.03
 
 
