@@ -48,6 +48,7 @@ KEPT: dict[str, tuple[st.SearchStrategy[Network], bool]] = {
 
 
 @pytest.mark.parametrize("suffix", KEPT)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_networks_round_trip(suffix: str, data: st.DataObject) -> None:
     strategy, in_order = KEPT[suffix]

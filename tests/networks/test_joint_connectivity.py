@@ -121,7 +121,7 @@ def test_disconnected_limit_has_no_shortest_window() -> None:
 
 def test_joint_connectivity_of_large_networks() -> None:
     for network in (
-        activity_driven(2_000, 400, seed=1, contacts=2, floor=0.02),
+        activity_driven(600, 240, seed=1, contacts=2, floor=0.02),
         failing_edges(cycle(300), 0.02, 200, seed=2, repeat=True),
     ):
         windows = joint_connectivity(network, 40)

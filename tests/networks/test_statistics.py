@@ -33,9 +33,9 @@ def test_barabasi_albert_degree_law(m: int) -> None:
     assert counts[:m].sum() == 0
 
 
-def test_a_million_agents_grow() -> None:
-    network = barabasi_albert(10**6, 2, seed=1)
-    assert network.edge_count == 2 * (10**6 - 2)
+def test_many_agents_grow() -> None:
+    network = barabasi_albert(10**5, 2, seed=1)
+    assert network.edge_count == 2 * (10**5 - 2)
     assert network.is_connected
     assert network.degrees.min() == 2
     assert not network.is_weighted
@@ -60,10 +60,11 @@ def test_every_pair_is_as_likely_as_any_other() -> None:
     assert stats.chi2.sf(np.sum(scores**2), scores.size) > ALPHA
 
 
-def test_a_million_sparse_agents() -> None:
-    network = erdos_renyi(10**6, 2e-6, seed=1, connected=False)
-    assert abs(network.edge_count - 1e6) < 5e3
-    assert network.largest_component().n < 10**6
+def test_many_sparse_agents() -> None:
+    # More pairs than an int32 counts.
+    network = erdos_renyi(10**5, 2e-5, seed=1, connected=False)
+    assert abs(network.edge_count - 1e5) < 1600
+    assert network.largest_component().n < 10**5
 
 
 def test_watts_strogatz_moves_the_right_share_of_edges() -> None:

@@ -159,10 +159,10 @@ def test_largest_component_keeps_the_events_of_its_agents(history: History) -> N
         assert np.array_equal(part.at(t).toarray(), history.dense(t)[np.ix_(kept, kept)])
 
 
-def test_memory_of_a_million_events() -> None:
-    network = failing_edges(path(10**5), 0.5, 21, seed=1)
-    assert network.event_times.size > 10**6
-    assert sum(column.nbytes for column in network.events) < 30 * 2**20
+def test_memory_of_many_events() -> None:
+    network = failing_edges(path(10**4), 0.5, 21, seed=1)
+    assert network.event_times.size > 10**5
+    assert sum(column.nbytes for column in network.events) < 3 * 2**20
     t = 13
     now = network.at(t)
     i, j = now.tocoo().coords

@@ -27,7 +27,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=6)
 @given(st.floats(0.01, 20.0), st.floats(0.1, 5.0))
 def test_gaussian_budgets_are_met_exactly(noise: pp.noise.Noise, value: float, sensitivity: float) -> None:
     model = random_model(N, noise=noise)

@@ -173,7 +173,7 @@ def test_a_start_that_shows_hidden_opinions_is_refused_unless_it_was_published(
 
 def test_few_agents_and_unrelated_starts_are_released() -> None:
     refused = 0
-    for seed in range(400):
+    for seed in range(200):
         rng = np.random.default_rng(seed)
         n = (2, 3, 7, 25)[seed % 4]
         found = _resemblance(rng.normal(size=n), rng.uniform(size=n))
@@ -182,7 +182,7 @@ def test_few_agents_and_unrelated_starts_are_released() -> None:
         scale, law = rng.integers(1, 6, (2, n)) / 5, rng.uniform(size=(2, 100 * n))
         refused += n > 7 and _resemblance(*scale) is not None
         refused += _resemblance(*law) is not None
-    assert refused <= 4
+    assert refused <= 2
     assert _resemblance(np.array([0.1, 0.5]), np.array([0.1, 0.51])) is not None
 
 

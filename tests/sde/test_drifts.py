@@ -62,7 +62,7 @@ def test_stages_of_steps_that_are_tried_again_have_their_own_drifts(backwards: b
         # Jumps make the solver reject steps.
         return np.array([np.floor(7 * t), 1.0])
 
-    solver = DOP853(rate, *((3.0, np.zeros(2), 0.2) if backwards else (0.2, np.zeros(2), 3.0)), rtol=1e-7, atol=1e-7)
+    solver = DOP853(rate, *((1.5, np.zeros(2), 0.2) if backwards else (0.2, np.zeros(2), 1.5)), rtol=1e-4, atol=1e-4)
     steps = 0
     while solver.status == "running":
         dense.make_for(solver)

@@ -92,7 +92,7 @@ def test_threads_and_sharing_of_agents_change_no_bit(
         monkeypatch.setattr(runner, name, 1)
     for segment in (2e9, 1):
         monkeypatch.setattr(plan, "_SEGMENT", segment)
-        for threads in (2, 3, 9):
+        for threads in (2, 9):
             run = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=threads)
             assert_same_bits(alone, run)
 

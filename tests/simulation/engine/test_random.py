@@ -116,7 +116,7 @@ def test_each_law_has_its_moments_and_distribution(noise: Noise) -> None:
 @pytest.mark.parametrize("noise", LAWS, ids=lambda noise: noise.law)
 @pytest.mark.parametrize("along", ["agent", "pair of a block", "step", "replicate"])
 def test_draws_are_independent(noise: Noise, along: str) -> None:
-    values = _draws(noise, agents=800, steps=16, replicates=16)
+    values = _draws(noise, agents=400, steps=10, replicates=16)
     first, second = {
         "agent": (values[:, :, :-1], values[:, :, 1:]),
         "pair of a block": (values[:, :, :-4], values[:, :, 4:]),
