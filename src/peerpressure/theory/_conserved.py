@@ -376,14 +376,15 @@ def _intervals(long_run: LongRun, kappa: float, times: Sequence[float], count: i
     # Simpson's rule in each interval: dt = t d(log t).
     middle = (nodes[1:] + nodes[:-1]) / 2
     width = np.diff(nodes)
-    low, mid, high = (_rates(long_run, kappa, np.exp(x)) for x in (nodes[:-1], middle, nodes[1:]))
-    weights = [width / 6 * np.exp(nodes[:-1]), width * 4 / 6 * np.exp(middle), width / 6 * np.exp(nodes[1:])]
+    ends, middles = np.exp(nodes), np.exp(middle)
+    edge, mid = _rates(long_run, kappa, ends), _rates(long_run, kappa, middles)
 
     def joined(name: str) -> Array:
-        over = sum(weight * rates[name] for weight, rates in zip(weights, (low, mid, high), strict=True))
-        return np.concatenate([by_step[name], np.asarray(over)])
+        at_ends = ends * edge[name]
+        over = width / 6 * (at_ends[:-1] + 4 * middles * mid[name] + at_ends[1:])
+        return np.concatenate([by_step[name], over])
 
-    begin = np.concatenate([head - 1, np.exp(nodes[:-1]) - half])
+    begin = np.concatenate([head - 1, ends[:-1] - half])
     return _Intervals(
         begin,
         is_step=np.arange(begin.size) < head.size,
