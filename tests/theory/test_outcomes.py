@@ -362,6 +362,23 @@ def test_sides_that_are_equal_by_symmetry_leave_no_difference_to_decay() -> None
     assert math.log(late[0] / late[1]) / math.log(4) == pytest.approx(1.0, abs=0.01)
 
 
+def test_sides_that_are_equal_by_symmetry_agree_while_they_adapt() -> None:
+    # Each side has one opinion of either kind, so the averages of the two are equal at all times.
+    model = Model(cycle(4), [0.0, 1.0, 1.0, 0.0], pressure="2*t^1.5", adaptation=Adaptation("0.5/sqrt(t)"))
+    assert np.ptp(mean_path(model, 400)[0][-1]) < 1e-10
+    assert diagnose(model).outcome is Outcome.CONSENSUS
+    uneven = replace(model, hidden=np.array([0.0, 1.0, 0.9, 0.0]))
+    assert diagnose(uneven).outcome is Outcome.OSCILLATION
+
+
+def test_a_swing_that_noise_alone_drives_is_one_in_every_run() -> None:
+    # The means of the sides meet, and the deviation of their difference, 0.02, is small beside that of their average.
+    model = Model(path(3), [0.5, -0.2, 2.3], pressure="0.01*1.02^t", noise=Gaussian(0.7), adaptation=0.5)
+    assert np.ptp(mean_path(model, 1_000)[0][-2:], axis=0).max() < 1e-9
+    verdict = diagnose(model)
+    assert (verdict.outcome, verdict.law.kinds) == (Outcome.OSCILLATION, {LimitKind.PERIODIC})
+
+
 def test_an_sde_whose_start_is_all_but_forgotten_has_a_limit() -> None:
     model = Model(complete(4), [1.0, 0.9, -0.7, 1.4], [1.1, 0.2, 5.0, 0.05], "0.09*t^1.01", Gaussian(0.5))
     limit = known(diagnose(SDE(model, step=0.5, scaling="model")).consensus_limit)

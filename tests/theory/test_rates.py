@@ -272,6 +272,30 @@ def test_equal_opinions_on_a_temporal_network_leave_only_the_start() -> None:
     assert known(rate.bias).exponent == known(rate.ratio)
 
 
+ALTERNATING = TemporalNetwork.from_snapshots([cycle(4), path(4)], period=2)
+
+
+@pytest.mark.parametrize("opinion", [1.0, 0.7])
+def test_classes_that_take_turns_leave_the_variance_of_their_average_without_a_constant(opinion: float) -> None:
+    # Noise of the two classes is independent, so their average has half the variance of each.
+    noise = Gaussian(0.5, time_scale="t^0.2")
+    model = Model(ALTERNATING, np.full(4, opinion), pressure=Linear(0.4), noise=noise)
+    variance = known(consensus_rate(model).variance)
+    assert (variance.exponent, variance.constant) == (pytest.approx(0.6), None)
+    assert slope(exact(model)[1]) == pytest.approx(0.6, abs=0.02)
+
+
+def test_no_bias_is_claimed_of_agents_whom_noise_keeps_apart_about_another_value_than_v() -> None:
+    triangle, line = complete(3).adjacency.toarray(), 2 * path(3).adjacency.toarray()
+    network = TemporalNetwork.from_snapshots([triangle, line], period=2)
+    model = Model(network, [0.0, 0.0, 1.0], [1.0, 1.0, 3.0], Linear(), Gaussian(0.5, time_scale="t"))
+    assert consensus_rate(model).bias is None
+    quiet = replace(model, noise=NoNoise())
+    limit = known(diagnose(quiet).consensus_limit).mean
+    assert abs(limit - model.consensus_value) > 0.01
+    assert consensus_rate(quiet).bias is not None
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_regular_network_starts_at_its_value_up_to_rounding(seed: int) -> None:
     model = Model(cycle(7), hidden=np.random.default_rng(seed).random(7), noise=Gaussian(0.2))

@@ -139,6 +139,15 @@ def _has_hardly_adapted(case: Case, t: float) -> bool:
     return bool(whole < 3 and end > 0.05 * whole)
 
 
+def _adapts_before_pressure_counts(case: Case, t: float) -> bool:
+    """Whether growing noise enters opinions at the rate η, and not yet at that of pressure, which is to exceed 1/η.
+
+    A held opinion follows the others by a = 1/(1/η + ρ/κ), so its variance is of order a σ² and falls with ρ only then.
+    """
+    rate, rho = (float(curve(text)(np.array([t]))[0]) for text in (case.rate, case.pressure))
+    return _grows(case, t) and not _bounded(case, t) and rate * rho < 1
+
+
 @lru_cache(maxsize=128)
 def outcomes(case: Case, truth: Truth) -> set[Outcome] | None:
     """Return the outcomes that describe the truth; None where the horizon does not tell."""
@@ -282,6 +291,8 @@ def _hidden(case: Case, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
     left = truth.readings[-1].hidden_spread / case.size
     if true == "zero" and claimed is False and (1e-6 < left < 1e-3 or "t^1.01" in case.pressure):
         # Opinions may stay apart by very little, which shows long after the horizon.
+        true = "open"
+    if true != "zero" and claimed and _adapts_before_pressure_counts(case, truth.readings[-1].t):
         true = "open"
     last = f"spread {truth.readings[-1].hidden_spread:.3g} tends to {true}"
     if true == "open" or _has_hardly_adapted(case, truth.readings[-1].t):

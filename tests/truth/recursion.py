@@ -8,7 +8,9 @@ one. One step is z ← F z + b + noise of covariance Q, straight from the defini
 The first ``EXACT`` steps are taken one by one. Later each octave of time is divided into ``BLOCKS`` blocks, in which
 coefficients are periodic: 1/ρ is the mean of 1/ρ_t over the block, and σ and η are means as well, so the mean and
 the variance that a block adds are right to first order in 1/ρ. The block's power of F then takes a few squarings, and
-some hundred million steps a few milliseconds. Before anything is read off, steps are taken one by one again.
+some hundred million steps a few milliseconds. The last quarter of an octave has shorter blocks: what forgets noise that
+grows or fades as fast as it comes has the variance of the last of them, and not of the octave's end. Before anything is
+read off, steps are taken one by one again.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from tests.truth.case import CYCLE, Array, Case, curve
 
 EXACT = 128 * CYCLE  # steps that are taken one by one
 OCTAVES = 20  # then time doubles this many times, to 1.6e9
-BLOCKS = 8
+BLOCKS = 8  # of equal length, the last two of which are divided into as many again
 SAMPLES = 192  # times at which the coefficients of a block are read
 TOGETHER = 192  # steps whose matrices are made at once
 RELAX, WINDOW = 3 * CYCLE, 2 * CYCLE  # exact steps before a reading, and steps that are read
@@ -300,7 +302,8 @@ def _truths(batch: _Batch) -> list[Truth]:
     for octave in range(octaves):
         if octave % 2 == 0:
             readings.append(_read(batch, law, t, RELAX))
-        for one in _blocks(batch, t):
+        last = t + (BLOCKS - 2) * (t // BLOCKS)
+        for one in (*_blocks(batch, t, t // BLOCKS, BLOCKS - 2), *_blocks(batch, last, 2 * t // BLOCKS**2, BLOCKS)):
             law = _apply(*one, law)
         t *= 2
     readings.append(_read(batch, law, t, RELAX))
@@ -318,16 +321,15 @@ def _truth(batch: _Batch, i: int, readings: list[dict[str, Array]], early: list[
     return Truth(tuple(own), mode_mean, mode_std, distance, states[:, : case.n], deviations[:, : case.n], weight)
 
 
-def _blocks(batch: _Batch, begin: int) -> list[Map]:
-    """Return the maps of blocks of steps that double the time."""
-    steps = begin // BLOCKS
+def _blocks(batch: _Batch, begin: int, steps: int, count: int) -> list[Map]:
+    """Return the maps of a number of blocks of so many steps, after the step ``begin``."""
     period = 1 if batch.continuous else batch.period
     # Points of the golden sequence lie evenly in every interval.
     shares = (0.5 + np.arange(SAMPLES // period) * 0.6180339887498949) % 1
-    first = begin + steps * np.arange(BLOCKS)[:, None] + period * np.floor(shares * (steps // period))
+    first = begin + steps * np.arange(count)[:, None] + period * np.floor(shares * (steps // period))
     # Read at once: every row of times is one residue in one block.
     rows = _stacked(batch.coefficients(np.concatenate([first + k for k in range(1, period + 1)])))
-    q, sigma, eta = (one.reshape(period, BLOCKS, -1) for one in rows)
+    q, sigma, eta = (one.reshape(period, count, -1) for one in rows)
     residues: Coefficients = list(zip(q, sigma, eta, strict=True))
     if batch.continuous:
         return _listed(_power(batch.flow(residues[0], batch.network(begin + 1), 0), steps))

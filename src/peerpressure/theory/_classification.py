@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.statespace import System, checked_system
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
@@ -739,21 +740,28 @@ def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) 
 def steady_sums(model: Model) -> tuple[bool, bool]:
     """Whether Σ d y/Σ d stays on v, and the sides of a bipartite network stay equal, for every pressure without noise.
 
-    Both sums are rational functions of the pressures. One that is 0 for random pressures, over enough steps for every
-    opinion to reach every agent, is 0 identically; it is a symmetry of the network and its opinions.
+    Both sums are rational functions of the pressures, and of the rates at which opinions adapt. One that is 0 for
+    random pressures and rates, over enough steps for every opinion to reach every agent, is 0 identically; it is a
+    symmetry of the network and its opinions.
     """
-    if not (model.is_plain and model.noise.is_zero) or model.n > MOST_SYMMETRIC:
+    static = model.temporal_network is None and model.activation is None
+    if not (static and model.noise.is_zero) or model.n > MOST_SYMMETRIC:
         return False, False
     if not (model.network.is_connected and has_single_closed_class(model)):
         return False, False
     off, swings = np.abs(np.stack([model.x0, model.start_state]) - model.consensus_value).max(), _swings(model)
     weights = np.stack([model.mode_weights, *swings])
-    steps = model.n + 2
-    probe = replace(model, pressure=Table(model.kappa * np.random.default_rng(0).uniform(0.5, 2.0, steps)))
-    state, largest = model.start_state, np.zeros(len(weights))
-    for t in range(steps + 1):
-        state = state if t == 0 else probe.update(t)(state)
-        largest = np.maximum(largest, np.abs(weights @ (state - model.consensus_value)))
+    rng, steps = np.random.default_rng(0), model.n * (1 if model.adaptation is None else 2) + 2
+    probe = replace(model, pressure=Table(model.kappa * rng.uniform(0.5, 2.0, steps)))
+    if model.adaptation is not None:
+        rates = Adaptation(Table(rng.uniform(0.2, 0.8, steps)), model.adaptation.adaptation_weight)
+        probe = replace(probe, adaptation=rates)
+    public, hidden = model.start_state, model.x0
+    largest = np.abs(weights @ (public - model.consensus_value))
+    for update in probe.updates(range(1, steps + 1)):
+        public = update(public, hidden=hidden)
+        hidden = update.adapt(hidden, public)
+        largest = np.maximum(largest, np.abs(weights @ (public - model.consensus_value)))
     steady = largest <= 1e-12 * off
     return bool(steady[0]), bool(swings) and bool(np.all(steady[1:]))
 

@@ -538,13 +538,15 @@ def _law(
     scale = _scale(laws)
     means, z, at = np.zeros((block.size, n)), moments.mean, [(moments.time + k) % block.size for k in range(block.size)]
     total = None if moments.second is None else moments.second + _fluctuation(block, chance)
-    covariances, S = np.zeros((block.size, n, n)), total
+    covariances, S, turned = np.zeros((block.size, n, n)), total, np.zeros(n)
     for row, step in zip([*at[1:], at[0]], block.steps, strict=True):
         if S is None:
             z = _mean(laws, step)[0][: z.size, : z.size] @ z
         else:
+            before = S
             z, S = _moved(laws, step, z, S)
             covariances[row] = S[:n, :n] - np.outer(z[:n], z[:n])
+            turned = np.maximum(turned, _change(_mean(laws, step)[0], before, S)[:n])
         means[row] = z[:n]
     period = _least_period(means, SWING * scale)
     swings = np.ptp(means, axis=0) > SWING * scale
@@ -556,6 +558,8 @@ def _law(
         std = np.sqrt(np.maximum(variance.mean(axis=0), 0.0))
         std[std < DEVIATION * scale] = 0.0
         kind[std > 0] = LimitKind.RANDOM_LIMIT
+        # What comes back after a block repeats a cycle in every run, whatever its mean does.
+        kind[turned > (MOVEMENT * scale) ** 2] = LimitKind.PERIODIC
         kind[_moves(block, total, chance)[:n] > (MOVEMENT * scale) ** 2] = LimitKind.FLUCTUATES
         group, camp = _groups(covariances, means, scale, signed=laws.model.network.signed)
     kind[swings & (kind != LimitKind.FLUCTUATES)] = LimitKind.PERIODIC
@@ -588,8 +592,13 @@ def _moves(block: _Block, total: Array, chance: _Chance | None) -> Array:
         after = K0 @ total @ K0.T + block.added
     else:
         after = chance.pairs.whole(chance.slow.K0 @ chance.pairs.half(total) + chance.noise)
-    turned = K0 @ total
-    return np.asarray(np.diag(after - turned - turned.T + total))
+    return _change(K0, total, after)
+
+
+def _change(K: Array, before: Array, after: Array) -> Array:
+    """Return E|z' − z|² of each entry, from second moments before and after the mean map K."""
+    turned = K @ before
+    return np.asarray(np.diag(after - turned - turned.T + before))
 
 
 def _least_period(means: Array, near: float) -> int:

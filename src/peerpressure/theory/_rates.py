@@ -33,8 +33,15 @@ from peerpressure.model.step import Array
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.support.results import one_line
-from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
-from peerpressure.theory._regime import Regime
+from peerpressure.theory._classification import (
+    LongRun,
+    Outcome,
+    classify,
+    is_consensus_value,
+    is_proportional,
+    steady_sums,
+)
+from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._stationary import balanced_solver, directed_solver
 from peerpressure.theory._structure import NoiselessLimit
 from peerpressure.theory.propagation import consensus_mode, moments, step_count
@@ -231,7 +238,7 @@ class Rate:
     regime : Regime
         Growth of the pressure.
     bias : PowerLaw, optional
-        Distance of the mean of the consensus mode to v.
+        Distance of the mean of the consensus mode to v, or to the consensus limit if that is another value.
     variance : PowerLaw, optional
         Variance of the consensus mode.
     disagreement : PowerLaw, optional
@@ -313,17 +320,22 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     noise = model.noise.time_scale
     # γ where the noise grows like t^γ, −∞ where there is none, None where it is no power.
     gamma = -math.inf if model.noise.is_zero else noise.growth.exponent
-    variance = None
+    variance, periodic = None, structure.components[0].periodic
     # γ = −∞ means no noise: there is no variance, but the disagreement still has a law.
     if gamma is not None and gamma > -math.inf:
         sigma = omega.noise(long_run.deviations, long_run.phi) * _scale(noise, gamma)
         variance = _variance(p, share, r, gamma, sigma**2, constant=long_run.phi == 1)
-    periodic = structure.components[0].periodic
+        if periodic and omega.rates.shape[0] > 1 and long_run.phi < 1:
+            # Where networks repeat, the mode is a mean over parts that never mix, each with noise of its own.
+            variance = replace(variance, constant=None)
     # The constant of the bias has a closed form on one network in discrete time.
     mode_lag = lag(model) if constants and model.is_plain and not long_run.continuous else None
+    # Agents whom noise keeps apart have no common value in the verdict, which the mean could be said to approach.
+    value = structure.components[0].value
+    nowhere = long_run.noise is NoiseEffect.SCATTERS and not (value is not None and is_consensus_value(model, value))
     return Rate(
         regime,
-        bias=_bias(long_run, p, c, r, mode_lag),
+        bias=None if nowhere else _bias(long_run, p, c, r, mode_lag),
         variance=variance,
         disagreement=None if gamma is None else _disagreement(long_run, p, r, gamma, periodic=periodic),
         ratio=r if regime is Regime.LINEAR else None,

@@ -411,7 +411,8 @@ class _Analysis:
         sequences = [self._absolute_probability(int(number)) for number in classes]
         values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
         # Classes that never mix agree only if their weighted means of opinions happen to be equal.
-        if len(values) < len(sequences) or np.ptp(values) > EQUAL_RTOL * float(np.ptp(self.model.x0)):
+        rounding = 1e-13 * float(np.abs(self.model.x0).max())
+        if len(values) < len(sequences) or np.ptp(values) > EQUAL_RTOL * float(np.ptp(self.model.x0)) + rounding:
             return Component(agents, NoiselessLimit.PERIODIC)
         divided = self._weighs_differently(classes)
         return Component(agents, NoiselessLimit.CONSENSUS, sequences[0], values[0], periodic=True, divided=divided)
