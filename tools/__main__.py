@@ -46,7 +46,6 @@ STEPS = {
         ("peerpressure warmup",),
         "Compiling the kernels, which takes about a minute the first time …",
     ),
-    "modules": Step("compiled tests, as each process of tests would make them", ("pytest --collect-only",)),
     "tests": Step("all tests", (f"pytest {PARALLEL}",), "Running the tests …"),
     # What is recorded as slow is left out, and what has become slow is named at the end.
     "fast": Step("fast tests", (f"pytest {PARALLEL} --fast --durations 5 --durations-min 0.5",)),
@@ -86,10 +85,9 @@ STEPS = {
 TOGETHER: dict[str, dict[str, tuple[str, ...]]] = {
     "check": {
         "packages": (),
-        "modules": (),
         "lint": ("packages",),
         "types": ("packages",),
-        "fast": ("packages", "modules"),
+        "fast": ("packages",),
     },
     "test": {
         "packages": (),
@@ -97,12 +95,11 @@ TOGETHER: dict[str, dict[str, tuple[str, ...]]] = {
         "browser": (),
         "lint": ("packages",),
         "types": ("packages",),
-        "modules": ("kernels",),
-        "tests": ("packages", "browser", "modules"),
+        "tests": ("packages", "kernels", "browser"),
     },
 }
 # Of these, `check` and `test` show only what is wrong, so the number of tests is the last line.
-QUIET = ("lint", "types", "modules")
+QUIET = ("lint", "types")
 
 
 class StepError(Exception):
@@ -147,8 +144,7 @@ async def run(step: str, *options: str, quiet: bool = False) -> None:
             process.terminate()
             await process.wait()
             raise
-        # What is wrong with the modules of tests, `tests` says.
-        if process.returncode and step != "modules":
+        if process.returncode:
             sys.stdout.writelines(part.decode(errors="replace") for part in said if part)
             raise StepError(f"{step} failed: {command}")
 
