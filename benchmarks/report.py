@@ -25,7 +25,7 @@ _OPENING = f"""# Benchmarks
 
 Written by `python -m benchmarks --write benchmarks/RESULTS.md`. All contenders of a table run interleaved:
 each runs once, then each runs again. Numbers are medians over these repetitions, and a ratio is the median of the
-ratios within a repetition. The cost of a step is that of a call with many steps minus that of a call with none,
+ratios within a repetition. The cost of a step is that of a call with many steps minus that of a call with one,
 divided by the number of agent-steps (agents × replicates × steps), so building a graph or its agents is not included;
 garbage collection is off. Cases are named by agents × replicates.
 

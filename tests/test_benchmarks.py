@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from benchmarks import clock
 from benchmarks.__main__ import MEASUREMENTS, arguments
-from benchmarks.clock import ratio
+from benchmarks.clock import Job, agrees, costs, ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
 from benchmarks.processes import spread
@@ -92,6 +94,26 @@ def test_workload_is_the_model_that_is_timed() -> None:
 
 def test_ratio_is_taken_within_rounds() -> None:
     assert ratio(np.array([10.0, 100.0, 30.0]), np.array([1.0, 10.0, 1.0])) == 10.0
+
+
+def test_the_job_that_comes_first_in_a_round_is_not_favoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each call takes 0.2 s of preparation, 1 s for memory that the job before had, and 1 s a step.
+    before: list[str] = []
+
+    def call(name: str, steps: int) -> float:
+        spent = 0.2 + steps + (before[-1:] != [name])
+        before.append(name)
+        return spent
+
+    monkeypatch.setattr(clock, "seconds", lambda call, steps: call(steps))
+    jobs = {name: Job(partial(call, name), steps, work=10**9) for name, steps in [("ours", 3), ("theirs", 1)]}
+    measured = costs(jobs, 2)
+    assert {name: values.round(9).tolist() for name, values in measured.items()} == {"ours": [1, 1], "theirs": [1, 1]}
+
+
+def test_rounds_of_a_busy_machine_do_not_agree() -> None:
+    assert agrees(np.array([4.0, 4.2, 4.1, 9.0, 4.3]))
+    assert not agrees(np.array([4.0, 8.2, 2.1, 9.0, 4.3]))
 
 
 class _Half(NamedTuple):
