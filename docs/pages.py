@@ -109,9 +109,17 @@ def _data(namespace: str, name: str) -> list[str]:
     return [f".. py:data:: {name}", "", f"   {text}", ""]
 
 
+_KEYS_SHOWN = 7  # of a table; a longer one is listed where it is described
+
+
 def _content(value: object) -> str:
     if isinstance(value, Mapping):
-        return "Table with the keys " + ", ".join(f"`{key}`" for key in value) + "."
+        more = f" and {len(value) - _KEYS_SHOWN} more" if len(value) > _KEYS_SHOWN + 1 else ""
+        return (
+            "Table with the keys "
+            + ", ".join(f"`{key}`" for key in [*value][: _KEYS_SHOWN if more else None])
+            + f"{more}."
+        )
     if isinstance(value, tuple | frozenset | set):
         return "The names " + ", ".join(f"`{getattr(key, 'name', key)}`" for key in value) + "."
     if typing.get_origin(value) is Callable:
@@ -180,8 +188,13 @@ def _options(command: Any, context: Any) -> Iterator[tuple[str, str]]:
             continue
         # The text ends in the default and the range, each in brackets.
         text, *facts = re.split(r"  (?=\[)", record[1])
-        limits = ", ".join(fact.strip("[]") for fact in facts)
-        yield record[0], _entry(f"`{record[0]}`", _cell(text) + (f" ({_cell(limits)})" if limits else ""))
+        limits = "; ".join(fact.strip("[]") for fact in facts)
+        # Defaults in words have brackets of their own, and that a count is not negative goes without saying.
+        limits = re.sub(r"default: \((.*?)\)(?=$|;)", r"default: \1", limits)
+        limits = re.sub(r"(^|[;,] )x>=[01](?=$|;)", "", limits).removeprefix("; ")
+        # Of types, only choices tell more than the text.
+        name = re.sub(r" <[^|]*>$", "", record[0])
+        yield record[0], _entry(f"`{name}`", _cell(text) + (f" ({_cell(limits)})" if limits else ""))
 
 
 def _described(command: Any) -> Iterator[str]:
@@ -233,7 +246,8 @@ def command_page() -> str:
 
 _BOUNDS = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "exclusiveMaximum": "< {}"}
 _NOUNS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "array": "list"}
-_LARGEST = 2**63 - 1  # the bound of a whole number that has none of its own
+_TECHNICAL = 2**24 - 1  # bounds from which on only the engine or the machine sets them
+_LABEL = ("text", "whole number")
 
 
 def _slug(heading: str) -> str:
@@ -241,10 +255,15 @@ def _slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
+def _choice(section: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the key that tells a section from the others of its family, and its value there; both may be empty."""
+    return next(((key, one["const"]) for key, one in section["properties"].items() if "const" in one), ("", ""))
+
+
 def _title(name: str, section: Mapping[str, Any]) -> str:
-    chosen = [(key, value["const"]) for key, value in section["properties"].items() if "const" in value]
-    if chosen:
-        return f'`{chosen[0][0]} = "{chosen[0][1]}"`'
+    """Return the heading of a section, of which one of a family shares that of its key."""
+    if key := _choice(section)[0]:
+        return f"`{key}`"
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Section")).lower()
     return words[0].upper() + words[1:]
 
@@ -258,26 +277,45 @@ def _members(value: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(one["$ref"].rpartition("/")[2] for one in (value, *_alternatives(value)) if "$ref" in one)
 
 
-def _legal(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+def _family(members: Sequence[str], schema: Mapping[str, Any]) -> tuple[str, set[str]]:
+    """Return a link to a section of the file whose choices a value has, of which some may be missing, and these."""
     for name, top in schema["properties"].items():
-        if len(members := _members(top)) > 1 and set(members) <= set(_members(value)):
-            return f"as in [`[{name}]`](#{_slug(name)})"
-    if "$ref" in value:
-        name = value["$ref"].rpartition("/")[2]
-        title = _title(name, schema["$defs"][name])
-        return f"[{title}](#{_slug(title)})"
-    if parts := [_legal(one, schema) for one in _alternatives(value) if one.get("type") != "null"]:
+        family = _members(top)
+        if len(common := set(family) & set(members)) > 1:
+            left_out = [_choice(schema["$defs"][one])[1] for one in family if one not in common]
+            text = f", but `{'`, `'.join(left_out)}`" if left_out else ""
+            return f"as in [`[{name}]`](#{_slug(name)}){text}", common
+    return "", set()
+
+
+def _legal(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    text, known = _family(_members(value), schema)
+    sections = [schema["$defs"][name] for name in _members(value) if name not in known]
+    parts = [text] if text else []
+    for key in dict.fromkeys(_choice(section)[0] for section in sections):
+        if key:
+            names = [choice for found, choice in map(_choice, sections) if found == key]
+            parts.append(f"[`{key}`](#{_slug(key)}) `{'`, `'.join(names)}`")
+    for name in _members(value):
+        if name not in known and not _choice(schema["$defs"][name])[0]:
+            title = _title(name, schema["$defs"][name])
+            parts.append(f"[{title}](#{_slug(title)})")
+    plain = [one for one in _alternatives(value) if "$ref" not in one and one.get("type") != "null"]
+    parts += [_legal(one, schema) for one in plain]
+    if parts:
+        if set(_LABEL) <= set(parts):
+            parts = ["label", *(part for part in parts if part not in _LABEL)]
         return " or ".join(parts)
     if "const" in value:
         return f"`{json.dumps(value['const'])}`"
     if "enum" in value:
         return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
     bounds = [
-        text.format(f"{value[word]:g}") for word, text in _BOUNDS.items() if value.get(word) not in {None, _LARGEST}
+        text.format(f"{value[word]:g}") for word, text in _BOUNDS.items() if value.get(word, _TECHNICAL) < _TECHNICAL
     ]
     noun = _NOUNS.get(value.get("type", ""), "table" if value.get("type") == "object" else "value")
     if noun == "list" and isinstance(value.get("items"), dict):
-        noun = f"list of ({_legal(value['items'], schema)})"
+        noun = f"list of {_legal(value['items'], schema)}"
     return " ".join([noun, " and ".join(bounds)]).strip()
 
 
@@ -287,16 +325,19 @@ def _keys(section: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[tup
         if "const" in value:
             continue
         default = json.dumps(value.get("default"), ensure_ascii=False)
-        status = (
-            "required" if key in section.get("required", ()) else "" if default == "null" else f"default `{default}`"
-        )
+        legal = _legal(value, schema)
+        status = "required"
+        if key not in section.get("required", ()):
+            status = "" if default == "null" else f"default `{default}`"
+            # A default tells the type.
+            legal = re.sub(r"^(true or false|(whole )?number) ?(?=[≥>]|$)", "", legal) if status else legal
         text = _cell(value.get("description", ""))
-        facts = ", ".join(filter(None, [_legal(value, schema), status]))
+        facts = ", ".join(filter(None, [legal, status]))
         yield key, f"- `{key}` ({facts})" + (f": {text}" if text else "")
 
 
 def schema_page() -> str:
-    """Return the page on the keys of scenario files; keys that members of a family share are described once."""
+    """Return the page on the keys of scenario files."""
     schema = json.loads(schema_text())
     lines = ["# Keys of scenario files", ""]
     lines += ["Generated from the declarations that check the files. Editors that read JSON schemas complete and check"]
@@ -306,27 +347,64 @@ def schema_page() -> str:
         members = _members(value)
         lines += [f"## `[{name}]`", ""]
         lines += [f"{_cell(text)[:1].upper()}{_cell(text)[1:]}.", ""] if (text := value.get("description")) else []
-        lines += _sections(members, schema, headings=len(members) > 1)
+        lines += _sections(members, schema)
         done |= set(members)
     rest = [name for name in schema["$defs"] if name not in done]
-    return "\n".join([*lines, "## Tables within sections", "", *_sections(rest, schema, headings=True)])
+    return "\n".join([*lines, "## Tables within sections", "", *_inner(rest, schema)])
 
 
-def _sections(names: Sequence[str], schema: Mapping[str, Any], *, headings: bool) -> Iterator[str]:
-    keys = {name: dict(_keys(schema["$defs"][name], schema)) for name in names}
-    shared = _shared(keys.values())
+def _sections(names: Sequence[str], schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is said of the choices of one section: tables of them, and each key once; of a single one its keys."""
+    sections = [schema["$defs"][name] for name in names]
+    if len(sections) == 1:
+        yield from (_description(sections[0]), "", *(line for _, line in _keys(sections[0], schema)), "")
+        return
+    families: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for section in sections:
+        key, name = _choice(section)
+        families.setdefault(key, {})[name or section["required"][0]] = section
+    for key, chosen in families.items():
+        if len(families) > 1:
+            yield from (f"### `{key}`" if key else "### Or one of these keys", "")
+        yield from (*_rows(chosen, schema), "")
+    every = {name: section for chosen in families.values() for name, section in chosen.items()}
+    yield from (*_lines_by_key(every, schema), "")
+
+
+def _inner(names: Sequence[str], schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is said of the tables within sections, those with the same key of choice together."""
+    together: dict[str, list[str]] = {}
     for name in names:
-        section = schema["$defs"][name]
-        if headings:
-            yield from (f"### {_title(name, section)}", "")
-        yield from (_cell(section.get("description", "")).replace("``", "`"), "")
-        own = [line for line in keys[name].values() if line not in shared]
-        if common := [f"`{key}`" for key, line in keys[name].items() if line in shared]:
-            own.append(f"- shared: {', '.join(common)}")
-        if own:
-            yield from (*own, "")
-    if shared:
-        yield from ("Shared keys:", "", *shared, "")
+        together.setdefault(_title(name, schema["$defs"][name]), []).append(name)
+    for title, members in together.items():
+        yield from (f"### {title}", "", *_sections(members, schema))
+
+
+def _description(section: Mapping[str, Any]) -> str:
+    return " ".join(_cell(section.get("description", "")).replace("``", "`").split())
+
+
+def _rows(chosen: Mapping[str, Mapping[str, Any]], schema: Mapping[str, Any]) -> Iterator[str]:
+    keys = {name: [key for key, _ in _keys(section, schema)] for name, section in chosen.items()}
+    common = set.intersection(*map(set, keys.values()))
+    if common:
+        yield from (f"All of them take {', '.join(f'`{key}`' for key in sorted(common))}.", "")
+    yield from ("| choice | meaning | keys |", "|---|---|---|")
+    for name, section in chosen.items():
+        own = ", ".join(f"`{key}`" for key in keys[name] if key not in common)
+        yield f"| `{name}` | {_description(section)} | {own or '–'} |"
+
+
+def _lines_by_key(chosen: Mapping[str, Mapping[str, Any]], schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the line on each key of a family; one that differs between choices says whose it is."""
+    owners: dict[str, dict[str, list[str]]] = {}
+    for name, section in chosen.items():
+        for key, line in _keys(section, schema):
+            owners.setdefault(key, {}).setdefault(line, []).append(name)
+    for key, lines in owners.items():
+        for line, names in lines.items():
+            whose = f"- `{key}` of `{'`, `'.join(names)}`"
+            yield line if len(lines) == 1 else line.replace(f"- `{key}`", whose, 1)
 
 
 def measures_page() -> str:
