@@ -197,13 +197,14 @@ def _options(command: Any, context: Any) -> Iterator[tuple[str, str]]:
         yield record[0], _entry(f"`{name}`", _cell(text) + (f" ({_cell(limits)})" if limits else ""))
 
 
-def _described(command: Any) -> Iterator[str]:
-    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+def _described(command: Any, *, whole: bool) -> Iterator[str]:
+    """Yield the first sentence and the examples of a command, and the rest of its help as well if ``whole``."""
+    for k, paragraph in enumerate(inspect.cleandoc(command.help or "").split("\n\n")):
         words = " ".join(paragraph.split())
         example = re.fullmatch(r"(.*?): (peerpressure .*?)\.?", words)
         if example and example[1] in {"Example", "For a first answer"}:
             yield f"```text\n{example[2]}\n```\n"
-        else:
+        elif whole or k == 0:
             yield _cell(words) + "\n"
 
 
@@ -228,12 +229,12 @@ def command_page() -> str:
     lines = [
         "# Command line",
         "",
-        "`--help` prints the same. With `--json` commands print their answer as JSON, except for",
+        "`--help` after a command says more. With `--json` commands print their answer as JSON, except for",
     ]
     lines += [f"`{'`, `'.join(without)}`.", ""]
     shared = _shared(taken.values())
     for path, command in commands:
-        lines += [f"## `{' '.join(path)}`", "", *_described(command)]
+        lines += [f"## `{' '.join(path)}`", "", *_described(command, whole=len(path) == 1)]
         own = [line for line in taken[path].values() if line not in shared]
         common = [f"`{name.split()[0].rstrip(',')}`" for name, line in taken[path].items() if line in shared]
         if common:
@@ -396,15 +397,16 @@ def _rows(chosen: Mapping[str, Mapping[str, Any]], schema: Mapping[str, Any]) ->
 
 
 def _lines_by_key(chosen: Mapping[str, Mapping[str, Any]], schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the line on each key of a family; one that differs between choices says whose it is."""
+    """Yield the line on each key of a family; where choices differ, the less common ones say whose they are."""
     owners: dict[str, dict[str, list[str]]] = {}
     for name, section in chosen.items():
         for key, line in _keys(section, schema):
             owners.setdefault(key, {}).setdefault(line, []).append(name)
     for key, lines in owners.items():
+        usual = max(lines, key=lambda line: len(lines[line]))
         for line, names in lines.items():
-            whose = f"- `{key}` of `{'`, `'.join(names)}`"
-            yield line if len(lines) == 1 else line.replace(f"- `{key}`", whose, 1)
+            plain = line == usual and (len(lines) == 1 or len(names) > 1)
+            yield line if plain else line.replace(f"- `{key}`", f"- `{key}` of `{'`, `'.join(names)}`", 1)
 
 
 def measures_page() -> str:

@@ -1,4 +1,4 @@
-"""The table of the 42 combinations in the documentation: ``python -m tests.truth.table_of_combinations`` makes it."""
+"""The table of the 42 combinations: ``python -m tests.truth.table_of_combinations`` makes it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rows(text: str) -> dict[Key, list[str]]:
 
 
 def main() -> int:
-    page = Path(__file__).parents[2] / "docs" / "reference" / "combines.md"
+    page = Path(__file__).with_name("outcomes.md")
     made = {key: [cell(model) for model in models] for key, models in table_of_combinations()}
     before, _, after = page.read_text(encoding="utf-8").split(MARK)
     page.write_text(f"{before}{MARK}\n\n{table(made)}\n\n{MARK}{after}", encoding="utf-8")

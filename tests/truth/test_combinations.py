@@ -17,7 +17,7 @@ from tests.truth.judge_combinations import Judgement, judge
 from tests.truth.second_moments import late_laws
 from tests.truth.table_of_combinations import MARK, Key, cell, rows, table
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "combines.md"
+PAGE = Path(__file__).with_name("outcomes.md")
 SAMPLE = [(number, key, models) for number, (key, models) in enumerate(table_of_combinations())]
 RANDOM = 8
 # Of every third combination a model is judged by its exact law; all are compared with the page.
