@@ -416,6 +416,7 @@ def test_simulate_takes_the_options_of_diagnose_and_gives_the_results_of_run(
     for name in ("summaries.csv", "agents.csv", "edges.csv"):
         assert (results / name).read_bytes() == (tmp_path / "there" / "study-results" / name).read_bytes()
     check_same(run(capfd, "rerun", results, "--json"))
+    assert "results of peerpressure simulate" in run(capfd, "info", results).out
 
 
 def test_info_says_what_is_there_in_ten_lines(results: Path, capfd: Captured) -> None:

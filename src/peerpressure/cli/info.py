@@ -67,11 +67,14 @@ def _folder(folder: Path) -> tuple[Facts, list[Change]]:
     outputs, inputs = provenance.outputs, [name.removeprefix("inputs/") for name in provenance.inputs]
     updates = version_changes(provenance.versions, versions())
     size = sum(int(one.get("bytes", 0)) for one in outputs.values())
+    # What simulate writes is repeated by run, and so stored as its results.
+    typed = [str(word) for word in facts.get("command_line", [])]
+    command = "simulate" if "simulate" in typed[1:2] else provenance.command
     return {
-        "study": f"{provenance.name}, results of peerpressure {provenance.command}",
+        "study": f"{provenance.name}, results of peerpressure {command}",
         "made": f"{facts.get('date', 'unknown')} in {facts.get('wall_seconds', 0):.3g} s "
         f"({facts.get('processor_seconds', 0):.3g} s of processor time)",
-        "by": " ".join(map(str, facts.get("command_line", []))),
+        "by": " ".join(typed),
         "with": f"peerpressure {provenance.versions.get('peerpressure')}, Python {provenance.versions.get('python')}"
         + (f"; {len(updates)} other versions here: {first_few(updates, len(updates))}" if updates else ""),
         **_run_of(folder, facts.get("seed")),
