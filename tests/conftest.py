@@ -172,7 +172,9 @@ def browser() -> Iterator[Browser]:
             if os.environ.get("CI"):
                 pytest.fail("no Chromium was found: pages must be opened in a browser here")
             pytest.skip("no Chromium was found, so no page was opened in a browser")
-        # No sandbox, as root has none; no network is used either way. What draws has no process of its own to copy to.
-        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", "--in-process-gpu"])
+        # No sandbox, as root has none; no network is used either way. What draws has no process of its own to copy to,
+        # and no graphics card, which would only be imitated.
+        flags = ["--no-sandbox", "--in-process-gpu", "--disable-gpu"]
+        browser = play.chromium.launch(executable_path=program, args=flags)
         yield browser
         browser.close()

@@ -44,10 +44,10 @@ GROWTH = 250 * 2**20  # bytes that the process may gain, caches and the allocato
 ROUTES = [name for name in API if name not in ("upload", "export/figure")]
 
 
-def many(examples: int) -> settings:
-    """Return settings for so many requests, however long each takes."""
+def many(share: float) -> settings:
+    """Return settings for this share of the usual number of examples, however long each takes."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=slow)
+    return settings(max_examples=round(share * settings().max_examples), suppress_health_check=slow)
 
 
 numbers = st.sampled_from(
@@ -108,19 +108,19 @@ def check(answer: httpx.Response) -> None:
         assert "Traceback" not in answer.text
 
 
-@many(150)
+@many(2)
 @given(st.sampled_from(ROUTES), mutated(), st.one_of(st.just([0]), junk))
 def test_scenarios_that_were_tampered_with(asker: Asker, question: str, scenario: Any, agents: Any) -> None:
     check(asker.post(question, scenario, agents=agents))
 
 
-@many(15)
+@many(0.2)
 @given(mutated(), st.sampled_from(["curves", "network", "observer"]), junk)
 def test_pictures_of_scenarios_that_were_tampered_with(asker: Asker, scenario: Any, what: str, time: Any) -> None:
     check(asker.post("export/figure", scenario, what=what, time=time, format="png"))
 
 
-@many(150)
+@many(2)
 @given(st.sampled_from([*ROUTES, "export/figure"]), st.one_of(junk.map(json.dumps), st.text(), st.just("NaN")))
 def test_bodies_that_are_no_scenario(asker: Asker, question: str, body: str) -> None:
     headers = {"content-type": "application/json"}
@@ -143,7 +143,7 @@ graphs = st.sampled_from(
 )
 
 
-@many(100)
+@many(2)
 @given(
     st.one_of(st.sampled_from(["a.csv", "a.graphml", "a.txt", "x.npz", "../a.edges", "a.csv\0"]), st.text(max_size=20)),
     st.one_of(edge_lists, graphs, st.binary(max_size=200)),
@@ -152,7 +152,7 @@ def test_files_that_are_no_networks(asker: Asker, name: str, data: bytes) -> Non
     check(asker.http.post("api/upload", params={"name": name.encode("utf-8", "replace")}, content=data))
 
 
-@many(15)
+@many(0.4)
 @given(mutated(), st.integers(0, 30), st.one_of(st.just({}), junk))
 def test_links_that_were_tampered_with(scenario: Any, cut: int, view: Any) -> None:
     fragment = fragment_of({"scenario": scenario, "view": view})
@@ -166,7 +166,7 @@ paths = st.sampled_from(["/", "/api/run", "/api/catalogue", "/static/..", "/api/
 names = st.sampled_from(["origin", "x-tab", "content-type", "content-encoding", "sec-fetch-site", "range", "accept"])
 
 
-@many(100)
+@many(2)
 @given(
     st.sampled_from(["GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS"]),
     paths,

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { seededRandom } from "./fakes.js";
 import { clock, scenarioOf, World } from "./world.js";
 
-const ORDERS = 2_000;
+const ORDERS = 500;
 const OUTCOMES = ["answer", "answer", "answer", "refuse", "too late", "superseded", "busy", "cut short", "gone"];
 
 /** Scenarios to open, some of which share all their sections, as an example that is opened twice does. */
