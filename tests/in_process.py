@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from peerpressure.plotting import style
 from peerpressure.report import drawing
 from peerpressure.sweep import _runners
 
@@ -43,6 +44,8 @@ def _draw_once(order: drawing.Order) -> drawing.Drawing:
     if key not in _DRAWN:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("peerpressure.report.pictures.settled", _unsettled)
+            # A tenth of the dots: whoever looks at them draws figures by other means.
+            patch.setitem(style._SETTINGS, "savefig.dpi", 30)
             _DRAWN[key] = _draw(order)
     return _DRAWN[key]
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from peerpressure import cli
+from peerpressure.support.provenance import SCHEMA_VERSION
 from tests import waiting
 
 SMALL = """[network]
@@ -40,8 +41,10 @@ class Answer(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """The standard output, read as JSON without its extensions."""
-        return json.loads(self.out, parse_constant=pytest.fail)
+        """The standard output, read as JSON without its extensions; each has the version of its schema."""
+        found = json.loads(self.out, parse_constant=pytest.fail)
+        assert found["schema_version"] == SCHEMA_VERSION
+        return found
 
 
 def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> Answer:

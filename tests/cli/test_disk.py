@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -217,37 +217,51 @@ values = [0.1, 0.2]
 [measure]
 names = ["spread"]
 """
-# Each command that writes, and those whose results it needs.
-WRITING: dict[str, list[str]] = {
-    "new out": [],
-    "run study.toml --out out": [],
-    "run study.toml --out out --json": [],
-    "simulate --network cycle:4 --steps 3 --out out": [],
-    "simulate --network cycle:4 --steps 3 --out out.zarr": [],
-    "recover outputs.csv --scenario study.toml --out out --figure out.svg": [],
-    "compare answers.csv --rival none --rival walk --out out --report out.html": [],
-    "fit answers.csv --network edges.csv --unknown std --out out": [],
-    "infer answers.csv --pressure 1 --out out": [],
-    "response rounds.csv --first before --permutations 19 --out out --report out.html": [],
-    "release secret.toml --out out": [],
-    "convert edges.csv out.graphml": [],
-    "partition edges.csv --parts 1 --out out": [],
-    "sweep run sweep.toml --out out": [],
-    "sweep collect done --out out.csv": ["sweep run sweep.toml --out done"],
-    "sweep plot done --out out": ["sweep run sweep.toml --out done"],
-    "report done --out out.html": ["run study.toml --out done"],
-    "rerun done --out out": ["run study.toml --out done"],
-    "paper --only failure --steps 100 --out out": [],
-    "explore study.toml --export out.html": [],
-    "story --out out.html": [],
-}
+RESULTS = "README.txt agents.csv edges.csv inputs/study.toml provenance.json run.nc scenario.toml states.csv \
+summaries.csv verdict.json"
+# Each command that writes, what it writes, and the command whose results it needs.
+WRITING: list[tuple[str, str, str]] = [
+    ("new out", "scenario.toml", ""),
+    ("run study.toml --out out", RESULTS, ""),
+    ("run study.toml --out out --json", RESULTS, ""),
+    ("simulate --network cycle:4 --steps 3 --out out", "run.nc opinions.png report.html", ""),
+    ("simulate --network cycle:4 --steps 3 --out out.zarr", "public/0.0.0", ""),
+    (
+        "recover outputs.csv --scenario study.toml --out out --figure out.svg",
+        "out.svg estimates.csv estimates.json report.html",
+        "",
+    ),
+    (
+        "compare answers.csv --rival none --rival walk --out out --report out.html",
+        "out.html estimates.json models.csv opinions.csv parameters.csv report.html",
+        "",
+    ),
+    ("fit answers.csv --network edges.csv --unknown std --out out", "estimates.csv estimates.json report.html", ""),
+    ("infer answers.csv --pressure 1 --out out", "inferred_network.csv report.html", ""),
+    (
+        "response rounds.csv --first before --permutations 19 --out out --report out.html",
+        "out.html rounds.csv report.html",
+        "",
+    ),
+    ("release secret.toml --out out", "opinions.csv release.json statement.txt", ""),
+    ("convert edges.csv out.graphml", "out.graphml", ""),
+    ("partition edges.csv --parts 1 --out out", "order.npy part-0.npz partition.json", ""),
+    ("sweep run sweep.toml --out out", "ledger.sqlite provenance.json", ""),
+    ("sweep collect done --out out.csv", "out.csv", "sweep run sweep.toml --out done"),
+    ("sweep plot done --out out", "spread_lines.pdf spread_lines.png", "sweep run sweep.toml --out done"),
+    ("report done --out out.html", "out.html", "run study.toml --out done"),
+    ("rerun done --out out", RESULTS, "run study.toml --out done"),
+    ("paper --only failure --steps 100 --out out", "provenance.json figures/failure.pdf tables/paths.csv", ""),
+    ("explore study.toml --export out.html", "out.html", ""),
+    ("story --out out.html", "out.html", ""),
+]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-@pytest.mark.parametrize("command", WRITING)
+@pytest.mark.parametrize(("command", "names", "needed"), WRITING, ids=[command for command, *_ in WRITING])
 @pytest.mark.usefixtures("worker_here")
 def test_files_do_not_depend_on_who_reads_the_output(
-    command: str, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+    command: str, names: str, needed: str, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = {"study.toml": SCENARIO.replace("[10000000000, 2, 3]", '["a", "b", "c"]'), "edges.csv": EDGES}
     texts |= {
@@ -257,26 +271,28 @@ def test_files_do_not_depend_on_who_reads_the_output(
         "rounds.csv": groups(0.4, count=2).to_csv(index=False),
     }
     texts |= {"outputs.csv": "time,a,b,c\n1,0.1,0.2,0.4\n2,0.2,0.2,0.3\n3,0.2,0.3,0.3\n4,0.1,0.3,0.2\n"}
-    written = []
-    outputs: list[tuple[Callable[[], int], int, str]] = [(closed_pipe, 0, ""), (full_device, 1, "No space left")]
-    for open_output, status, words in outputs:
-        place = tmp_path / open_output.__name__
-        place.mkdir()
-        for name, text in texts.items():
-            (place / name).write_text(text, encoding="utf-8")
-        monkeypatch.chdir(place)
-        for needed in WRITING[command]:
-            assert cli.invoke(needed.split()) == 0
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    if needed:
+        assert cli.invoke(needed.split()) == 0
         capfd.readouterr()
-        raw = os.fdopen(open_output(), "wb", 0)
-        with io.TextIOWrapper(io.BufferedWriter(raw), encoding="ascii") as stdout, redirect_stdout(stdout):
-            assert cli.invoke(command.split()) == status
-        error = capfd.readouterr().err
-        assert error.count("\n") == bool(words), error
-        assert words in error
-        found = files_in(place, leave_out=())
-        written.append({name for name in found if name.startswith("out") and name != "outputs.csv"})
-        # The lock of a sweep is an empty file.
-        assert all(found[name] for name in written[0] - {"out/lock"})
-    assert written[0], "nothing was written"
-    assert written[0] == written[1]
+    status, error = told_to(full_device(), command, capfd)
+    assert (status, error.count("\n")) == (1, 1), error
+    assert "No space left" in error
+    found = files_in(tmp_path, leave_out=())
+    for name in names.split():
+        assert any(data for path, data in found.items() if path.startswith("out") and path.endswith(name)), name
+
+
+def test_a_reader_that_has_gone_is_no_error(file: Path, capfd: Captured) -> None:
+    assert told_to(closed_pipe(), f"run {file}", capfd) == (0, "")
+    assert {path.name for path in file.with_name("study-results").iterdir()} >= {"run.nc", "verdict.json"}
+
+
+def told_to(descriptor: int, command: str, capfd: Captured) -> tuple[int, str]:
+    """Run a command whose output goes there, and return its status and what it says of errors."""
+    raw = os.fdopen(descriptor, "wb", 0)
+    with io.TextIOWrapper(io.BufferedWriter(raw), encoding="ascii") as stdout, redirect_stdout(stdout):
+        status = cli.invoke(command.split())
+    return status, capfd.readouterr().err
