@@ -14,9 +14,9 @@ from scipy import stats
 
 from peerpressure.fitting._groups import GroupPanel, Neighbours
 from peerpressure.fitting._likeness import Likeness, likeness
-from peerpressure.fitting._people import People
-from peerpressure.fitting._seat_placebo import Shuffles
-from peerpressure.fitting._weights import LARGEST, Remembered, WeightFit
+from peerpressure.fitting._people import People, people_of
+from peerpressure.fitting._seat_placebo import Shuffles, alike_placebo, shared_placebo
+from peerpressure.fitting._weights import LARGEST, Remembered, WeightFit, fit_memories
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
@@ -33,9 +33,9 @@ Verdict: TypeAlias = Literal["responds", "no response", "cannot tell"]
 
 FOUND: Final = 2.8  # standard errors: a weight so large is found in four of five records
 SIGNIFICANT: Final = 0.05
+# Neighbours who think alike at this level already stand against a response.
+LIKENESS: Final = 0.1
 AWAY: Final = 0.01  # for people who move away from what they see, which is rare
-# In one network, first answers of neighbours that are alike at this level already stand against a response.
-LIKENESS: Final = 0.2
 
 
 class Weight(NamedTuple):
@@ -72,16 +72,16 @@ class Response:
     ----------
     panel : GroupPanel
         The answers, in units of their questions, and what people saw.
-    size, detection, rounds : Remembered
-        Fits by least squares with one weight, with Student's errors, and by least squares with a weight for each round.
+    size, detection : Remembered
+        Fits with one weight, by least squares and with Student's errors.
     placebo : Shuffles
         The test that shuffles who sat where.
     balance : Shuffles or None
         Whether first answers were like what was seen first; None where people knew each other before.
-    together : Shuffles or None
-        Whether neighbours move together in the same round; None without one network of all.
-    people : People
-        Who responds less than the others.
+    permutations, seed : int
+        The number of shuffles and their seed.
+    importance : array or None
+        Further weights of people in the fits, (n,).
     matter : float
         The smallest weight that would matter.
     notes : tuple of str
@@ -107,11 +107,11 @@ class Response:
     panel: GroupPanel
     size: Remembered
     detection: Remembered
-    rounds: Remembered
     placebo: Shuffles
     balance: Shuffles | None
-    together: Shuffles | None
-    people: People
+    permutations: int
+    seed: int
+    importance: Array | None = None
     matter: float = 0.1
     notes: tuple[str, ...] = ()
 
@@ -132,14 +132,30 @@ class Response:
 
     @property
     def is_refused(self) -> bool:
-        """Whether neighbours were alike before anybody had seen anything, so seats were not dealt by chance.
+        """Whether neighbours were alike before anybody had seen anything, so seats were not dealt by chance."""
+        return self.balance is not None and self.balance.statistic > 0 and self.balance.p_value <= SIGNIFICANT
 
-        In one network, where chance seldom deals them, weaker signs are enough to refuse a response.
-        """
-        if self.balance is None or self.balance.statistic <= 0:
-            return False
-        level = LIKENESS if self.panel.is_one_network and self._found else SIGNIFICANT
-        return self.balance.p_value <= level
+    @cached_property
+    def rounds(self) -> Remembered:
+        """The fit by least squares with a weight for each round."""
+        return fit_memories(self.panel, "round", importance=self.importance)
+
+    @cached_property
+    def alike(self) -> Shuffles | None:
+        """Whether neighbours are alike in what they would have said without a response; None without networks."""
+        if self.panel.first == "after":
+            return None
+        return alike_placebo(self.panel, self.size.best, self.permutations, self.seed)
+
+    @cached_property
+    def together(self) -> Shuffles | None:
+        """Whether neighbours move together in the same round; None without one network of all."""
+        return shared_placebo(self.panel, self.rounds.best, self.permutations, self.seed)
+
+    @cached_property
+    def people(self) -> People:
+        """Who responds less than the others."""
+        return people_of(self.size.best, self.permutations, self.seed)
 
     @cached_property
     def likeness(self) -> Likeness:
@@ -159,13 +175,18 @@ class Response:
         return self._found and self.panel.first == "after" and self.likeness.p_value <= SIGNIFICANT
 
     @property
+    def is_alike(self) -> bool:
+        """Whether what is found may be of neighbours who think alike, since they do in all rounds taken together."""
+        return self._found and self.alike is not None and self.alike.p_value <= LIKENESS
+
+    @property
     def is_shared(self) -> bool:
         """Whether what is found may be of neighbours who share what moves them, since they move in the same round."""
         return self._found and self.together is not None and self.together.p_value <= SIGNIFICANT
 
     @property
     def _is_doubted(self) -> bool:
-        return self.is_refused or self.is_confounded or self.is_shared
+        return self.is_refused or self.is_alike or self.is_confounded or self.is_shared
 
     @cached_property
     def weight(self) -> Weight:
@@ -326,6 +347,7 @@ class Response:
             "matter": self.matter,
             "memory": self.memory,
             "balance": None if balance is None else {"correlation": balance.statistic, "p_value": balance.p_value},
+            "p_value_alike": None if self.alike is None else self.alike.p_value,
             "p_value_together": None if self.together is None else self.together.p_value,
             "rounds": self.by_round.to_dict(orient="records"),
             "people": int(self.panel.people.size),
@@ -440,12 +462,15 @@ def _why(r: Response) -> Iterator[str]:
     if r.verdict != "cannot tell":
         return
     if r.is_refused and r.balance is not None:
-        were, so = "may have been", "it is not clear that chance assigned seats"
-        if r.balance.p_value <= SIGNIFICANT:
-            were, so = "were", "seats were not assigned by chance"
         yield (
-            f"Neighbours {were} alike before anybody had seen anything (correlation {r.balance.statistic:.2f}, "
-            f"p = {r.balance.p_value:.2g}): {so}. Declare the first row as answered after."
+            f"Neighbours were alike before anybody had seen anything (correlation {r.balance.statistic:.2f}, "
+            f"p = {r.balance.p_value:.2g}): seats were not assigned by chance. Declare the first row as answered after."
+        )
+    elif r.is_alike and r.alike is not None:
+        yield (
+            f"What people saw predicts their answers, but neighbours also think alike, in all rounds together "
+            f"(p = {r.alike.p_value:.2g}), which no response explains: chance may not have decided who sees whom. "
+            f"Declare the first row as answered after."
         )
     elif r.is_confounded:
         first, last = r.likeness.by_row[[0, -1]]

@@ -9,15 +9,8 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.fitting._groups import First, GroupPanel
-from peerpressure.fitting._people import people_of
 from peerpressure.fitting._response import Response
-from peerpressure.fitting._seat_placebo import (
-    Shuffles,
-    balance_placebo,
-    check_permutations,
-    seat_placebo,
-    shared_placebo,
-)
+from peerpressure.fitting._seat_placebo import Shuffles, balance_placebo, check_permutations, seat_placebo
 from peerpressure.fitting._weights import WeightFit, fit_memories
 from peerpressure.fitting.group_reading import group_panel
 from peerpressure.model.step import Array
@@ -157,13 +150,10 @@ def _response(
     if importance is not None:
         size = fit_memories(panel, importance=importance)
     detection = fit_memories(panel, student=True, importance=importance)
-    rounds = fit_memories(panel, "round", importance=importance)
     announce("shuffling seats")
     placebo = seat_placebo(panel, permutations, seed)
-    together = shared_placebo(panel, rounds.best, permutations, seed)
-    people = people_of(size.best, permutations, seed)
     announce("")
-    return Response(panel, size, detection, rounds, placebo, balance, together, people, matter, notes)
+    return Response(panel, size, detection, placebo, balance, permutations, seed, importance, matter, notes)
 
 
 def _equal_weights(fit: WeightFit) -> Array:

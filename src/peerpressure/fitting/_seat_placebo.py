@@ -23,6 +23,7 @@ from peerpressure.support.progress import check_cancelled
 
 NUMBERS_AT_ONCE: Final = 2_000_000  # of one array over people and shuffles
 _TINY = 1e-9
+_FAR = 3.0  # robust scales beyond which a deviation counts as this one
 
 
 @final
@@ -92,26 +93,59 @@ def balance_placebo(panel: GroupPanel, permutations: int, seed: int) -> Shuffles
     return Shuffles(truth, _over_shuffles(panel, permutations, seed + 1, correlations), two_sided=True)
 
 
+def alike_placebo(panel: GroupPanel, fit: WeightFit, permutations: int, seed: int) -> Shuffles | None:
+    """Return whether neighbours are alike in what they would have said without a response; None without networks.
+
+    A person's opinion is measured by the first answer and by what later answers have beyond the fit, response included,
+    each by how much of an opinion it shows and how well. So it shows likeness that first answers are too noisy for.
+    """
+    there = panel.answered[1]
+    opinion = np.where(there, _clipped(panel, np.where(there, panel.answers[0], np.nan)), 0.0)
+    opinion /= max(float(np.square(opinion[there]).mean()), 1e-300)
+    for one in fit.fits:
+        limit = _FAR * one.scale
+        opinion[one.row.people] += max(one.shift, 0.0) * np.clip(one.residual, -limit, limit) / one.scale**2
+    opinion = _centred(panel, opinion[:, None], there[:, None])[:, 0]
+    return _likeness_of(panel, np.tile(np.where(there, opinion, np.nan), (panel.rows, 1)), permutations, seed + 4)
+
+
 def shared_placebo(panel: GroupPanel, fit: WeightFit, permutations: int, seed: int) -> Shuffles | None:
     """Return whether neighbours move together in the same round, which a response to earlier answers leaves at chance.
 
-    The statistic is the studentised sum of products of what the fit does not explain in a person's answer and in the
-    answers of those whom the person sees. None if there is more than one network, or none.
+    None if there is more than one network, or none.
     """
-    if not panel.is_one_network or not isinstance(panel.exposure, Neighbours):
+    if not panel.is_one_network:
         return None
     left = np.full(panel.answers.shape, np.nan)
     for one in fit.fits:
         left[one.row.t - 1, one.row.people] = one.weight * one.residual
-    around = Neighbours(left, panel.exposure.networks)
+    return _likeness_of(panel, left, permutations, seed + 3)
+
+
+def _likeness_of(panel: GroupPanel, values: Array, permutations: int, seed: int) -> Shuffles | None:
+    """Return the studentised sum of products of people's values, (T, n), and those of the people seen before t + 1."""
+    if not isinstance(panel.exposure, Neighbours):
+        return None
+    around = Neighbours(values, panel.exposure.networks)
 
     def statistics(seats: Codes) -> Array:
-        products = np.nan_to_num(left[:-1, :, None] * around.shuffled(seats)[1:]).sum(axis=0)
+        products = np.nan_to_num(values[:-1, :, None] * around.shuffled(seats)[1:]).sum(axis=0)
         scale = np.sqrt(np.square(products).sum(axis=0))
         return np.asarray(np.divide(products.sum(axis=0), scale, out=np.zeros(scale.shape), where=scale > 0))
 
     truth = float(statistics(np.arange(panel.n)[:, None])[0])
-    return Shuffles(truth, _over_shuffles(panel, permutations, seed + 3, statistics))
+    return Shuffles(truth, _over_shuffles(panel, permutations, seed, statistics))
+
+
+def _clipped(panel: GroupPanel, values: Array) -> Array:
+    """Return values about the median of their stratum, none of them further from it than some robust scales."""
+    out = np.zeros(values.size)
+    for code in np.unique(panel.stratum):
+        members = (panel.stratum == code) & np.isfinite(values)
+        off = values[members] - np.median(values[members])
+        limit = _FAR * 1.4826 * np.median(np.abs(off))
+        out[members] = np.clip(off, -limit, limit) if limit else off
+    return out
 
 
 def _over_shuffles(panel: GroupPanel, permutations: int, seed: int, statistic: Callable[[Codes], Array]) -> Array:

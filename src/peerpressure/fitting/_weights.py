@@ -131,7 +131,10 @@ class Projection:
 @final
 @dataclass(frozen=True, eq=False)
 class RoundFit:
-    """One row at the estimates: residuals (m,), their scale and weights, and −∂e/∂θ with the own law taken out."""
+    """One row at the estimates: residuals (m,), their scale and weights, and −∂e/∂θ with the own law taken out.
+
+    ``shift`` is what residuals have more where somebody said 1 more in this row and all before it.
+    """
 
     row: Round
     projection: Projection
@@ -140,6 +143,7 @@ class RoundFit:
     scale: Array
     weight: Array
     score: Array
+    shift: float
 
 
 @final
@@ -235,7 +239,8 @@ class WeightFit:
         score[:, row.t - 1] = np.where(row.saw[-1], row.seen[-1] - predicted, 0.0)
         b = projection.coefficients(y)
         score[:, : row.t - 1] = (factor[:, None] * slope[:, 1:]) * b[1 : row.t]
-        return RoundFit(row, projection, predicted, e, scale, weight, projection.distinct(score @ self.design))
+        shift = 1 - float(b[: row.t].sum())
+        return RoundFit(row, projection, predicted, e, scale, weight, projection.distinct(score @ self.design), shift)
 
     def _robust(self, z: Array | None, size: int) -> Array:
         if z is None or not np.isfinite(self.degrees):
