@@ -11,6 +11,6 @@ from tests.recovery.random_views import case_of, differences
 FOUND = [(1, 61), (1, 360), (1, 366), (1, 17)]
 
 
-@pytest.mark.parametrize(("seed", "k"), [*((0, k) for k in range(24)), *FOUND])
+@pytest.mark.parametrize(("seed", "k"), [*((0, k) for k in range(48)), *FOUND])
 def test_estimates_are_those_of_the_joint_law(seed: int, k: int) -> None:
     assert not [str(one) for one in differences(case_of(seed, k))]
