@@ -99,15 +99,15 @@ def test_reciprocal_and_log_agree_with_the_pressure(schedule: Schedule) -> None:
 
 @every_schedule
 def test_homogeneous_parts_are_the_pressure_in_exact_arithmetic(schedule: Schedule) -> None:
-    relief, weight = schedule.homogeneous(TIMES)
+    own_weight, weight = schedule.homogeneous(TIMES)
     rho = schedule(TIMES)
-    for part in (relief, weight):
+    for part in (own_weight, weight):
         assert np.all((part >= 0) & (part <= 1))
-    np.testing.assert_array_equal(np.maximum(relief, weight), 1.0)
+    np.testing.assert_array_equal(np.maximum(own_weight, weight), 1.0)
     for index in (0, 1, 5, 99, 1599):
         if np.isfinite(rho[index]):
             exact = Fraction(float(rho[index]))
-            error = Fraction(float(weight[index])) - exact * Fraction(float(relief[index]))
+            error = Fraction(float(weight[index])) - exact * Fraction(float(own_weight[index]))
             assert abs(error) <= Fraction(1, 2**52)
 
 
@@ -339,7 +339,7 @@ def test_the_paper_s_fast_schedule_survives_overflow() -> None:
     times = [10**3, 10**6, 1_048_576, 1_060_000, 1_100_000, 10**7]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        inverse, log, (relief, weight) = fast.reciprocal(times), fast.log(times), fast.homogeneous(times)
+        inverse, log, (own_weight, weight) = fast.reciprocal(times), fast.log(times), fast.homogeneous(times)
         assert np.isposinf(fast(10**7))
     exact_log = [float(Decimal(t).sqrt() * Decimal(2).ln()) for t in times]
     np.testing.assert_allclose(log, exact_log, rtol=1e-15)
@@ -348,7 +348,7 @@ def test_the_paper_s_fast_schedule_survives_overflow() -> None:
     np.testing.assert_allclose(inverse, exact, rtol=1e-12, atol=1e-323)
     assert 0 < inverse[3] < 1e-308
     assert inverse[-1] == 0.0
-    np.testing.assert_array_equal(relief, inverse)
+    np.testing.assert_array_equal(own_weight, inverse)
     np.testing.assert_array_equal(weight, 1.0)
     # A formula for the same schedule is as safe, though it knows no logarithm there.
     assert Formula("2^sqrt(t)").reciprocal(10**7) == 0.0
@@ -564,8 +564,8 @@ def test_bad_data_is_refused(data: Any, message: str) -> None:
 @given(st.floats(0, 1e308), st.floats(1e-3, 1e3))
 @settings(max_examples=200, deadline=None)
 def test_the_gain_is_finite_for_every_pressure(rho: float, degree: float) -> None:
-    relief, weight = Constant(rho).homogeneous(1)
-    coupling = weight * degree / (relief + weight * degree)
+    own_weight, weight = Constant(rho).homogeneous(1)
+    coupling = weight * degree / (own_weight + weight * degree)
     exact = Fraction(rho) * Fraction(degree) / (1 + Fraction(rho) * Fraction(degree))
     assert float(coupling) == pytest.approx(float(exact), rel=1e-14)
 

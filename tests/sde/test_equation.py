@@ -66,8 +66,8 @@ def test_a_table_holds_each_pressure_for_one_unit_of_time() -> None:
 
 def test_many_times_are_read_at_once() -> None:
     sde = SDE(random_model(pressure=[1.0, 4.0], noise=pp.Gaussian(1.0, time_scale="1 + t")))
-    relief, weight = sde.homogeneous([0.5, 2.0])
-    np.testing.assert_allclose(weight / relief, [1.0, 4.0])
+    own_weight, weight = sde.homogeneous([0.5, 2.0])
+    np.testing.assert_allclose(weight / own_weight, [1.0, 4.0])
     np.testing.assert_allclose(sde.noise_scale([0.5, 2.0]), [1.5, 3.0])
 
 

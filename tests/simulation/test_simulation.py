@@ -144,7 +144,7 @@ def test_a_thread_that_fails_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPat
     call = runner.ProcessorRun._call
 
     def failing(run: Any, block: Any, network: Any, clock: Any, records: Any, *places: int, **more: Any) -> None:
-        if places[0] and clock.relief.size:
+        if places[0] and clock.own_weight.size:
             raise MemoryError("no room for buffers")
         call(run, block, network, clock, records, *places, **more)
 

@@ -66,10 +66,10 @@ def test_it_is_exact_on_uneven_networks(seed: int, log_rho: float, log_weight: f
 
 
 def relative_residual(model: Model, t: int, y: Array) -> float:
-    """Return max |relief·S(y − x₀) + weight·L y| over the largest of its terms."""
-    relief, weight = model.pressure.homogeneous(t)
-    own, social = relief * model.s * (y - model.x0), weight * (model.network.laplacian @ y)
-    terms = relief * model.s * np.abs(model.x0) + weight * model.network.degrees * np.abs(y)
+    """Return max |own_weight·S(y − x₀) + weight·L y| over the largest of its terms."""
+    own_weight, weight = model.pressure.homogeneous(t)
+    own, social = own_weight * model.s * (y - model.x0), weight * (model.network.laplacian @ y)
+    terms = own_weight * model.s * np.abs(model.x0) + weight * model.network.degrees * np.abs(y)
     return float(np.abs(own + social).max() / terms.max())
 
 

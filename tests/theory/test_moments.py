@@ -83,11 +83,11 @@ def dense(model: Model, T: int) -> tuple[Array, Array]:
     for t in range(1, T + 1):
         A = model.adjacency_at(t).toarray()
         D = np.diag(A.sum(axis=1))
-        # Divided by 1 + ρ, so an infinite pressure is ordinary; the remnant of relief serves agents without one.
+        # Divided by 1 + ρ, so an infinite pressure is ordinary; the remnant of own_weight serves agents without one.
         rho = float(model.pressure(t))
-        relief, weight = (1e-150, 1.0) if np.isinf(rho) else (1 / (1 + rho), rho / (1 + rho))
-        inverse = np.linalg.inv(relief * S + weight * D)
-        G, C = inverse @ (relief * S), inverse @ (weight * A)
+        own_weight, weight = (1e-150, 1.0) if np.isinf(rho) else (1 / (1 + rho), rho / (1 + rho))
+        inverse = np.linalg.inv(own_weight * S + weight * D)
+        G, C = inverse @ (own_weight * S), inverse @ (weight * A)
         E = np.diag(np.zeros(n) if model.adaptation is None else model.adaptation.at(t, n))
         maps.append(np.block([[C, G], [E @ C, one - E + E @ G]]))
         inputs.append(np.vstack([G, E @ G]))

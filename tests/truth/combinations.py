@@ -244,8 +244,8 @@ def coefficients(model: Combination, times: Array) -> tuple[float, float, float]
 
     The first scale is for noise that enters with the weight 1/ρ, the second for that of agents who hear nobody.
     """
-    relief = 1 / curve(model.pressure)(times)
+    own_weight = 1 / curve(model.pressure)(times)
     sigma, power = curve(model.scale)(times), 1 if model.phi == 1 else 2
-    mean = float(relief.mean())
-    weighted, plain = (float(np.mean(x**power) ** (1 / power)) for x in (sigma * relief / mean, sigma))
+    mean = float(own_weight.mean())
+    weighted, plain = (float(np.mean(x**power) ** (1 / power)) for x in (sigma * own_weight / mean, sigma))
     return mean, weighted, plain

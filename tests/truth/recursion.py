@@ -159,12 +159,12 @@ class _Batch:
     def coefficients(self, times: Array) -> Coefficients:
         """Return 1/ρ, σ and η, one triple per row of times, as means over the times of the row."""
         with np.errstate(all="ignore"):
-            relief = 1 / np.stack([rho(times) for rho in self.rho])
+            reciprocal = 1 / np.stack([rho(times) for rho in self.rho])
             sigma = np.stack([scale(times) for scale in self.scale])
-            q = relief.mean(axis=2)
+            q = reciprocal.mean(axis=2)
             # The variance that a block adds has the weights σ²/ρ², and frozen noise σ/ρ.
             power = np.where(self.phi == 0, 2.0, 1.0)
-            weighted = np.mean((sigma * relief) ** power[:, :, None], axis=2) ** (1 / power) / q
+            weighted = np.mean((sigma * reciprocal) ** power[:, :, None], axis=2) ** (1 / power) / q
             plain = np.mean(sigma ** power[:, :, None], axis=2) ** (1 / power)
             eta = np.stack([rate(times).mean(axis=1) for rate in self.rate])
         return list(zip(q.T, np.where(np.isfinite(weighted), weighted, plain).T, eta.T, strict=True))
@@ -175,9 +175,9 @@ class _Batch:
         n, s, d = self.n, self.s, A.sum(axis=-1)
         # Multiplied out by 1/ρ, which stays finite where ρ overflows; where ρ = 0 everybody is alone.
         alone = (d == 0) | ~np.isfinite(q)
-        relief = s * np.where(alone, 1.0, q)
-        g = np.where(alone, 1.0, relief / (relief + d))
-        C = np.where(alone, 0.0, 1 / (relief + d))[..., None] * A
+        own_weight = s * np.where(alone, 1.0, q)
+        g = np.where(alone, 1.0, own_weight / (own_weight + d))
+        C = np.where(alone, 0.0, 1 / (own_weight + d))[..., None] * A
         noise = g * self.std * sigma
         eye = np.eye(n)
         if not (self.adapts or self.memory):

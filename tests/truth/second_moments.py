@@ -66,13 +66,13 @@ class Recursion:
     def rows(self, A: Array, parts: Array) -> tuple[Array, Array]:
         """Return the weights of (y, x, u) in the preferred next y, and those of fresh noise, for each of some parts."""
         model, n = self.model, self.model.n
-        relief, sigma, alone = parts.T[:, :, None]
+        own_weight, sigma, alone = parts.T[:, :, None]
         d = np.abs(A).sum(axis=1)
         zealot = np.isinf(model.stubbornness)
         s = np.where(zealot, 1.0, model.stubbornness)
         silent = (d == 0) | zealot
-        total = np.where(silent, 1.0, s * relief + d)
-        gain = np.where(silent, 0.0 if model.keeps else 1.0, s * relief / total)
+        total = np.where(silent, 1.0, s * own_weight + d)
+        gain = np.where(silent, 0.0 if model.keeps else 1.0, s * own_weight / total)
         rows, agents = np.zeros((len(parts), n, self.d)), np.arange(n)
         rows[:, :, :n] = np.where(silent, 0.0, 1 / total)[:, :, None] * A + np.diag(
             np.where(silent & model.keeps, 1, 0)
@@ -169,8 +169,8 @@ class Recursion:
 
 def at(model: Combination, times: Array) -> Array:
     """Return 1/ρ and the two scales of the noise at each of some times."""
-    relief, sigma = 1 / curve(model.pressure)(times.astype(float)), curve(model.scale)(times.astype(float))
-    return np.stack([relief, sigma, sigma], axis=-1)
+    own_weight, sigma = 1 / curve(model.pressure)(times.astype(float)), curve(model.scale)(times.astype(float))
+    return np.stack([own_weight, sigma, sigma], axis=-1)
 
 
 def _after(law: Law, mean: Array, S: Array) -> tuple[Array, Array]:

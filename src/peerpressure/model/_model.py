@@ -20,7 +20,7 @@ from scipy import sparse
 from peerpressure.errors import ModelError, message
 from peerpressure.model.activation import Activation, as_activation
 from peerpressure.model.adaptation import Adaptation, as_adaptation
-from peerpressure.model.affine import coefficients, least_relief
+from peerpressure.model.affine import coefficients, least_own_weight
 from peerpressure.model.step import Array, StateLayout, Update, known_hidden
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.networks.limits import limit_state
@@ -415,7 +415,7 @@ class Model:
         yield from map(self._update, times, self._gains(times), rates)
 
     def homogeneous(self, times: ArrayLike) -> tuple[Array, Array]:
-        """Return (relief, weight) with ρ_t = weight/relief, from which gains and couplings are computed.
+        """Return (own_weight, weight) with ρ_t = weight/own_weight, from which gains and couplings are computed.
 
         Parameters
         ----------
@@ -424,23 +424,23 @@ class Model:
 
         Returns
         -------
-        relief : array of float
+        own_weight : array of float
             Reciprocal of the larger of 1 and ρ_t, in the shape of ``times``.
         weight : array of float
             The smaller of 1 and ρ_t, in the shape of ``times``.
         """
-        relief, weight = self.pressure.homogeneous(times)
-        # An agent may listen to nobody at a step, for which relief 0 would give 0/0.
-        return (np.maximum(relief, least_relief(np.float64)) if self.has_silent_steps else relief), weight
+        own_weight, weight = self.pressure.homogeneous(times)
+        # An agent may listen to nobody at a step, for which own_weight 0 would give 0/0.
+        return (np.maximum(own_weight, least_own_weight(np.float64)) if self.has_silent_steps else own_weight), weight
 
-    def gains_at(self, t: int, relief: Array, weight: Array) -> tuple[Array, Array]:
-        """Return gain and coupling scale on the network of step t at pressures ρ = weight/relief.
+    def gains_at(self, t: int, own_weight: Array, weight: Array) -> tuple[Array, Array]:
+        """Return gain and coupling scale on the network of step t at pressures ρ = weight/own_weight.
 
         Parameters
         ----------
         t : int
             Step, t ≥ 1.
-        relief, weight : array of shape (pressures,) or ()
+        own_weight, weight : array of shape (pressures,) or ()
             Pressures in homogeneous coordinates.
 
         Returns
@@ -450,20 +450,20 @@ class Model:
         coupling_scale : array of shape (pressures, agents) or (agents,)
             Weight of a neighbour, likewise.
         """
-        relief, weight = relief[..., None], weight[..., None]
-        gain, scale = coefficients(relief, weight, self.s, self.degrees_at(t))
+        own_weight, weight = own_weight[..., None], weight[..., None]
+        gain, scale = coefficients(own_weight, weight, self.s, self.degrees_at(t))
         kept = self.kept_at(t)
         # Those without neighbours would have a gain of 1, and nothing to couple with.
         return (gain, scale) if kept is None else (gain * (1 - kept), scale * (1 - kept))
 
     def _gains(self, times: range) -> Iterator[tuple[Array, Array]]:
         """Yield gain and coupling scale at each of these times, computed for blocks of them."""
-        reliefs, weights = self.homogeneous(times)
+        own_weights, weights = self.homogeneous(times)
         same = self.temporal_network is None and not self.keeps
         length = max(1, _BLOCK_MAX_FLOATS // self.n) if same else 1
         for begin in range(0, len(times), length):
             block = slice(begin, begin + length)
-            yield from zip(*self.gains_at(times[begin], reliefs[block], weights[block]), strict=True)
+            yield from zip(*self.gains_at(times[begin], own_weights[block], weights[block]), strict=True)
 
     def _update(self, t: int, gain_and_scale: tuple[Array, Array], adaptation_rate: Array | None) -> Update:
         check_cancelled()  # every computation reads a model step by step and can be cancelled here

@@ -182,9 +182,9 @@ class Schedule(ABC):
 
     @final
     def homogeneous(self, t: ArrayLike) -> tuple[Array, Array]:
-        """Return (relief, weight) with ρ_t = weight/relief, both in [0, 1] and one of them 1.
+        """Return (own_weight, weight) with ρ_t = weight/own_weight, both in [0, 1] and one of them 1.
 
-        relief = 1/max(1, ρ_t) and weight = min(1, ρ_t). Then ρ/(s + ρ d) = weight/(s relief + weight d)
+        own_weight = 1/max(1, ρ_t) and weight = min(1, ρ_t). Then ρ/(s + ρ d) = weight/(s own_weight + weight d)
         is a quotient of finite numbers for every ρ_t, 0 and overflow included.
 
         Parameters
@@ -194,7 +194,7 @@ class Schedule(ABC):
 
         Returns
         -------
-        relief : array of float
+        own_weight : array of float
             Reciprocal of the larger of 1 and ρ_t, in the shape of ``t``.
         weight : array of float
             The smaller of 1 and ρ_t, in the shape of ``t``.
@@ -209,7 +209,7 @@ class Schedule(ABC):
         # Equations are evaluated at one time after the other; Python's own numbers take a third of the time.
         if times.ndim == 0 and 0 < (one := float(rho)) < math.inf:
             return np.asarray(min(1.0, 1.0 / one)), np.asarray(min(1.0, one))
-        # 1/ρ where ρ ≥ 1 and 1 elsewhere, which keeps relief finite for ρ = 0 as well.
+        # 1/ρ where ρ ≥ 1 and 1 elsewhere, which keeps own_weight finite for ρ = 0 as well.
         return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
 
     def reading_times(self, t: Array) -> Array:

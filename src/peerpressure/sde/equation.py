@@ -310,7 +310,7 @@ class SDE:
         return k * self.step
 
     def homogeneous(self, t: ArrayLike) -> tuple[Array, Array]:
-        """Return (relief, weight) with ρ(t) = weight/relief, at one time or several.
+        """Return (own_weight, weight) with ρ(t) = weight/own_weight, at one time or several.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class SDE:
 
         Returns
         -------
-        relief : array of float
+        own_weight : array of float
             Reciprocal of the larger of 1 and ρ(t), in the shape of ``t``.
         weight : array of float
             The smaller of 1 and ρ(t), in the shape of ``t``.

@@ -671,9 +671,9 @@ def stationary(sde: SDE, t: float) -> tuple[Array, Array]:
     B, b = sde.drift(t)
     if sde.network.directed or at.has_memory:
         return _general_stationary(sde, t, B.toarray(), b)
-    relief, weight = sde.homogeneous(t)
-    # M in homogeneous coordinates; the common factor relief cancels in every product below.
-    root = np.sqrt(relief * sde.s + weight * sde.model.degrees_at(sde.network_step(t)))
+    own_weight, weight = sde.homogeneous(t)
+    # M in homogeneous coordinates; the common factor own_weight cancels in every product below.
+    root = np.sqrt(own_weight * sde.s + weight * sde.model.degrees_at(sde.network_step(t)))
     # Symmetric up to rounding; both triangles are averaged because eigh reads only one.
     values, vectors = np.linalg.eigh(_symmetric(B.toarray() * np.outer(root, 1 / root)))
     _require_stationary(sde, t, float(values[0]))

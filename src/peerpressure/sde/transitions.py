@@ -388,7 +388,7 @@ class Panels(NamedTuple):
     end: float
     times: Array
     weights: Array
-    relief: Array
+    own_weight: Array
     weight: Array
     scale: Array
 
@@ -398,9 +398,9 @@ class Panels(NamedTuple):
         return (self.end - self.times) / (self.end - self.begin)
 
 
-def gains_of(ratios: Array, relief: Array, weight: Array) -> Array:
+def gains_of(ratios: Array, own_weight: Array, weight: Array) -> Array:
     """Return g = 1/(1 + ρ d/s) for some ratios d/s, along a new first axis."""
-    return np.asarray(relief / (relief + np.multiply.outer(ratios, weight)))
+    return np.asarray(own_weight / (own_weight + np.multiply.outer(ratios, weight)))
 
 
 @final
@@ -468,7 +468,7 @@ class TaylorScheme:
 
     def _halved(self, piece: SDE, begin: float, end: float, max_parts: int) -> Iterator[Panels]:
         panels = _panels(piece, begin, end, self.ratios)
-        length, gains = end - begin, gains_of(self.ratios, panels.relief, panels.weight)
+        length, gains = end - begin, gains_of(self.ratios, panels.own_weight, panels.weight)
         # |∫(t − t̄) g dt| of the agent with the largest, t̄ being the middle of the part.
         drifting = float(np.abs(gains @ (panels.weights * (panels.left - 0.5))).max()) * length
         if max_parts > 1 and drifting > TOLERANCE / 4 * length:
@@ -524,12 +524,12 @@ def _panels(sde: SDE, begin: float, end: float, ratios: Array) -> Panels:
         spans = np.stack([ends.T, [ends[:, 0], middle], [middle, ends[:, 1]]])
         half = (spans[:, 1] - spans[:, 0])[..., None] / 2
         times, weights = spans.mean(axis=1)[..., None] + half * NODES, half * WEIGHTS
-        (relief, weight), scale = sde.homogeneous(times), sde.noise_scale(times)
-        gains = gains_of(ratios, relief, weight)
+        (own_weight, weight), scale = sde.homogeneous(times), sde.noise_scale(times)
+        gains = gains_of(ratios, own_weight, weight)
         both = np.stack([(gains * weights).sum(axis=-1), (gains**2 * (weights * scale**2)).sum(axis=-1)])
         fine = both[:, :, 1] + both[:, :, 2]
         agreed = np.all(np.abs(both[:, :, 0] - fine) <= QUADRATURE * fine, axis=(0, 1)) | (depth == DEEPEST)
-        accepted.append(np.stack([values[0, agreed] for values in (times, weights, relief, weight, scale)]))
+        accepted.append(np.stack([values[0, agreed] for values in (times, weights, own_weight, weight, scale)]))
         if agreed.all():
             break
         ends = np.concatenate([spans[1:, :, ~agreed].swapaxes(1, 2)]).reshape(-1, 2)
@@ -544,7 +544,7 @@ def _part(sde: SDE, panels: Panels, terms: int) -> Part:
     n, length, degrees = sde.n, panels.end - panels.begin, sde.network.degrees
     gains, squares = np.zeros((terms, n)), np.zeros((terms + 1, n))
     noise = panels.weights * panels.scale**2
-    integrals(sde.s, degrees, panels.relief, panels.weight, panels.left, panels.weights, noise, gains, squares)
+    integrals(sde.s, degrees, panels.own_weight, panels.weight, panels.left, panels.weights, noise, gains, squares)
     squares *= sde.deviations**2
     if panels.begin == 0:
         # If the noise's scale has no bound at 0, the variance up to FIRST_TIME is known in closed form; v = 1 there.

@@ -236,9 +236,9 @@ def tuned_schedule(long_run: LongRun) -> Linear | None:
     structure = long_run.structure if is_linear else structure_of(model, Regime.LINEAR)
     if structure.limit is not NoiselessLimit.CONSENSUS:
         return None
-    omega, value = structure.components[0].absolute_probability, structure.components[0].value
-    leads_to_v = omega is not None and value is not None and is_consensus_value(model, value)
-    return Linear(omega.kappa / (1 - 2 * gamma)) if omega is not None and leads_to_v else None
+    sequence, value = structure.components[0].absolute_probability, structure.components[0].value
+    leads_to_v = sequence is not None and value is not None and is_consensus_value(model, value)
+    return Linear(sequence.kappa / (1 - 2 * gamma)) if sequence is not None and leads_to_v else None
 
 
 # Number of replicates, or of steps, that a given precision takes.

@@ -427,10 +427,10 @@ class LongRun:
         if noise is NoiseEffect.VANISHES:
             # An agent without neighbours has nobody to average its noise with.
             return math.nan if alone and scale != 0 else 0.0
-        omega = part.absolute_probability
-        if noise is not NoiseEffect.STAYS or scale is None or math.isinf(scale) or not (alone or omega):
+        sequence = part.absolute_probability
+        if noise is not NoiseEffect.STAYS or scale is None or math.isinf(scale) or not (alone or sequence):
             return math.nan
-        w = np.ones(1) if omega is None else omega.influence[part.agents]
+        w = np.ones(1) if sequence is None else sequence.influence[part.agents]
         return float(np.linalg.norm(w * self.deviations[part.agents]) / w.sum()) * scale
 
     @property

@@ -94,8 +94,8 @@ def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]
     Where pressure is bounded and all adapt forever it is the sum that would be conserved if pressure and rate stayed
     at their values of that time, m + Σ w x/(ρη). Under growing pressure it follows from the reduced model.
     """
-    n, omega = long_run.model.n, component.absolute_probability
-    if omega is None:
+    n, sequence = long_run.model.n, component.absolute_probability
+    if sequence is None:
         # Agents that agree all have the limit, so their mean does. The public opinion of an isolated agent contains the
         # noise of the last step, its hidden opinion does not.
         alone = component.agents.size == 1
@@ -104,17 +104,17 @@ def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]
         chosen[0, component.agents + (n if shows_own else 0)] = 1 / component.agents.size
         return [Conserved(chosen, None, np.zeros(1), float(not alone), float(not alone))] * len(times)
     if long_run.regime is Regime.BOUNDED:
-        return [_adapting_sum(long_run, omega, int(t)) for t in times]
-    return [_reduced_sum(long_run, component, omega, tail) for tail in tails(long_run, omega, times)]
+        return [_adapting_sum(long_run, sequence, int(t)) for t in times]
+    return [_reduced_sum(long_run, component, sequence, tail) for tail in tails(long_run, sequence, times)]
 
 
-def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Conserved:
+def _adapting_sum(long_run: LongRun, sequence: AbsoluteProbability, t: int) -> Conserved:
     """Return the sum that is conserved at the pressure and the rate of step t."""
     model, adaptation = long_run.model, long_run.model.adaptation
     assert adaptation is not None
     factors = adaptation.adaptation_weights(model.n)
     # Agents outside of the class have influence 0, and may have adaptation weight 0 as well.
-    slowness = np.divide(omega.influence, factors, out=np.zeros(model.n), where=omega.influence > 0)
+    slowness = np.divide(sequence.influence, factors, out=np.zeros(model.n), where=sequence.influence > 0)
 
     def weights_of(times: Array) -> tuple[Array, Array]:
         """Return the weight of m, and that of the noise of a later step."""
@@ -126,7 +126,7 @@ def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Cons
         share, _ = weights_of(np.exp(np.linspace(math.log(t + 0.5), farthest(model), INTERVALS + 1)))
     change = float(np.abs(np.diff(share)).sum())
     now = float(share[0])
-    public, hidden = now * omega.probability[0], (1 - now) * slowness / slowness.sum()
+    public, hidden = now * sequence.probability[0], (1 - now) * slowness / slowness.sum()
     weights = np.concatenate([public, hidden])[None]
     if model.noise.is_zero:
         return Conserved(weights, None, np.zeros(1), change, change)
@@ -134,50 +134,50 @@ def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Cons
     once = later_sum(lambda times: weights_of(times)[1], t, farthest(model))
     twice = later_sum(lambda times: weights_of(times)[1] ** 2, t, farthest(model))
     if long_run.phi == 1:
-        return Conserved(weights, once * (omega.influence * long_run.deviations)[None], np.zeros(1), change, change)
-    sigma = omega.noise(long_run.deviations, long_run.phi) * omega.kappa
+        return Conserved(weights, once * (sequence.influence * long_run.deviations)[None], np.zeros(1), change, change)
+    sigma = sequence.noise(long_run.deviations, long_run.phi) * sequence.kappa
     return Conserved(weights, None, np.array([twice * sigma**2]), change, change)
 
 
-def _reduced_sum(long_run: LongRun, component: Component, omega: AbsoluteProbability, tail: Tail) -> Conserved:
+def _reduced_sum(long_run: LongRun, component: Component, sequence: AbsoluteProbability, tail: Tail) -> Conserved:
     """Return the sums over the state that the reduced model carries to the limit."""
     structure, phi = long_run.structure, long_run.phi
     assert structure.networks is not None
-    public = omega.probability[structure.networks.index(int(tail.time))]
+    public = sequence.probability[structure.networks.index(int(tail.time))]
     weights = np.concatenate([tail.keep * public, tail.give])[None]
     # On one network the memory of the noise is a part of the sum of squares; elsewhere it interacts with the period.
-    memory = 0.0 if omega.rates.shape[0] == 1 else phi
-    variance = np.array([0.0 if phi == 1 else tail.squares * omega.noise(long_run.deviations, memory) ** 2])
+    memory = 0.0 if sequence.rates.shape[0] == 1 else phi
+    variance = np.array([0.0 if phi == 1 else tail.squares * sequence.noise(long_run.deviations, memory) ** 2])
     carry = None
     if phi and not long_run.model.noise.is_zero:
-        left = tail.constant if phi == 1 else _left_by_memory(long_run, omega, tail, phi)
-        carry = (left * omega.influence / omega.kappa * long_run.deviations)[None]
+        left = tail.constant if phi == 1 else _left_by_memory(long_run, sequence, tail, phi)
+        carry = (left * sequence.influence / sequence.kappa * long_run.deviations)[None]
     conserved = Conserved(weights, carry, variance, tail.neglected, tail.neglected_if_falling, tail.uncertain)
-    return _with_swing(long_run, omega, tail, conserved) if component.limit is NoiselessLimit.PERIODIC else conserved
+    return _with_swing(long_run, sequence, tail, conserved) if component.limit is NoiselessLimit.PERIODIC else conserved
 
 
-def _with_swing(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, conserved: Conserved) -> Conserved:
+def _with_swing(long_run: LongRun, sequence: AbsoluteProbability, tail: Tail, conserved: Conserved) -> Conserved:
     """Add the difference δ of the two sides of a bipartite network: the same sum with signs, which fades like m.
 
     In every step δ changes its sign, and so do its effect Σ w sign δ/ρ_t on m and that of Σ w sign (x − m)/ρ_t on it.
     """
-    networks, phi, public = long_run.structure.networks, long_run.phi, omega.probability[0]
+    networks, phi, public = long_run.structure.networks, long_run.phi, sequence.probability[0]
     assert networks is not None
     sign, parity = np.where(networks.sides, -1.0, 1.0), (-1.0) ** int(tail.time)
     alternating = _alternating_sum(long_run, tail.time)
-    keep, uneven = math.exp(-tail.change), sign * omega.influence
+    keep, uneven = math.exp(-tail.change), sign * sequence.influence
     weights = np.concatenate([conserved.weights, np.zeros_like(conserved.weights)])
     n = public.size
     weights[0, :n] -= alternating * keep * uneven.sum() * sign * public
     weights[1, :n] = keep * parity * (sign - alternating * uneven.sum()) * public
     weights[1, n:] = keep * parity * alternating * uneven
-    swing_variance = tail.swing_squares * omega.noise(long_run.deviations, 0.0) ** 2 * (phi < 1)
+    swing_variance = tail.swing_squares * sequence.noise(long_run.deviations, 0.0) ** 2 * (phi < 1)
     variance = np.append(conserved.variance, swing_variance)
     carry = conserved.carry
     if carry is not None:
         later = weights[1, n:] * float(long_run.model.noise.scale(tail.time + 1))
         if phi < 1:
-            later = -parity * _left_by_memory(long_run, omega, tail, -phi) * uneven / omega.kappa
+            later = -parity * _left_by_memory(long_run, sequence, tail, -phi) * uneven / sequence.kappa
         carry = np.concatenate([carry, (later * long_run.deviations)[None]])
     return replace(conserved, weights=weights, carry=carry, variance=variance)
 
@@ -205,16 +205,16 @@ def _euler(terms: Array) -> float:
     return float(sums[0])
 
 
-def _left_by_memory(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, phi: float) -> float:
+def _left_by_memory(long_run: LongRun, sequence: AbsoluteProbability, tail: Tail, phi: float) -> float:
     """Return Σ φ^(k−1) c_{T+k} for the weights c of the noise of later steps: what its memory at T + 1 still adds.
 
     In continuous time it is ∫ e^(−θt) c_{T+t} dt, which is c/θ as c hardly changes meanwhile.
     """
     if isinstance(long_run.system, SDE):
-        weight = float(_rates(long_run, omega.kappa, np.array([tail.time]))["to_hidden"][0]) * tail.keep
+        weight = float(_rates(long_run, sequence.kappa, np.array([tail.time]))["to_hidden"][0]) * tail.keep
         return weight * float(long_run.model.noise.scale(tail.time)) / long_run.system.reversion
     times = tail.time + 1 + np.arange(MEMORY)
-    gained = np.log1p(omega.kappa * long_run.model.pressure.reciprocal(times))
+    gained = np.log1p(sequence.kappa * long_run.model.pressure.reciprocal(times))
     # m of step T + k keeps more of its weight than that of step T, but never more than 1.
     keep = np.minimum(np.exp(np.cumsum(gained)) * tail.keep, 1.0)
     weights = -np.expm1(-gained) * keep * long_run.model.noise.scale(times)
@@ -253,8 +253,8 @@ class _Intervals:
     """Rates of the reduced model over consecutive stretches of time, each of shape (stretches,).
 
     ``to_hidden`` is the integral of log(1 + κ/ρ), ``to_public`` that of η at adaptation weight 1, ``squared`` that
-    of the squared rate of noise, and ``scale`` and ``relief`` are the noise scale and 1/ρ in the middle. ``is_step``
-    marks single steps.
+    of the squared rate of noise, and ``scale`` and ``reciprocal`` are the noise scale and 1/ρ in the middle.
+    ``is_step`` marks single steps.
     """
 
     begin: Array
@@ -263,26 +263,26 @@ class _Intervals:
     to_public: Array
     squared: Array
     scale: Array
-    relief: Array
+    reciprocal: Array
 
 
-def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float]) -> list[Tail]:
+def tails(long_run: LongRun, sequence: AbsoluteProbability, times: Sequence[float]) -> list[Tail]:
     """Return the tails after increasing times."""
-    kappas, factors, group = _groups(long_run, omega)
+    kappas, factors, group = _groups(long_run, sequence)
     adapts = bool(np.any(factors > 0))
     adapting = long_run.structure.adapting
-    forever = adapting is not None and bool(np.all(adapting[omega.influence > 0]))
-    parts = _intervals(long_run, omega.kappa, times, ADAPTING_INTERVALS if adapts else INTERVALS, forever=forever)
+    forever = adapting is not None and bool(np.all(adapting[sequence.influence > 0]))
+    parts = _intervals(long_run, sequence.kappa, times, ADAPTING_INTERVALS if adapts else INTERVALS, forever=forever)
     beyond = 0.0 if adapts else _beyond(long_run, parts)
     where = np.searchsorted(parts.begin, np.asarray(times, dtype=np.float64) * (1 - 1e-12))
     after = np.append(_backwards(parts.to_hidden), 0.0) + beyond
     if adapts:
         end = _terminal(long_run, parts, kappas, factors, forever=forever)
-        keep, give = _chain(parts, kappas / omega.kappa, factors, end, where)
+        keep, give = _chain(parts, kappas / sequence.kappa, factors, end, where)
     elif long_run.regime is Regime.FAST:
-        keep, give = np.exp(-after), np.outer(-np.expm1(-after[where]), kappas / omega.kappa)
+        keep, give = np.exp(-after), np.outer(-np.expm1(-after[where]), kappas / sequence.kappa)
     else:
-        keep, give = np.zeros(after.size), np.tile(kappas / omega.kappa, (len(times), 1))
+        keep, give = np.zeros(after.size), np.tile(kappas / sequence.kappa, (len(times), 1))
     # The mass that an interval moves from m to the hidden opinions is the weight of their noise.
     moved = -np.expm1(-parts.to_hidden) * keep[1:]
     if adapts:
@@ -297,11 +297,11 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
     if forever and parts.scale.size:
         last = keep[-1] * _later_rates(long_run, parts) * float(parts.scale[-1])
     constant = np.append(_backwards(moved * parts.scale), 0.0) + last
-    phi = long_run.phi if omega.rates.shape[0] == 1 else 0.0
+    phi = long_run.phi if sequence.rates.shape[0] == 1 else 0.0
     squares, swing_squares = (_squares(parts, keep, moved, memory) for memory in (phi, -phi))
-    neglected, settled = np.append(_backwards(moved), 0.0), np.append(_backwards(moved * parts.relief), 0.0)
-    now, rough = long_run.model.pressure(np.asarray(times, dtype=np.float64)), _roughness(long_run, omega.kappa)
-    share = omega.influence / kappas[group]
+    neglected, settled = np.append(_backwards(moved), 0.0), np.append(_backwards(moved * parts.reciprocal), 0.0)
+    now, rough = long_run.model.pressure(np.asarray(times, dtype=np.float64)), _roughness(long_run, sequence.kappa)
+    share = sequence.influence / kappas[group]
     return [
         Tail(
             time=float(time),
@@ -350,14 +350,14 @@ def _squares(parts: _Intervals, keep: Array, moved: Array, phi: float) -> Array:
     return np.append(_backwards(squares), 0.0)
 
 
-def _groups(long_run: LongRun, omega: AbsoluteProbability) -> Groups:
+def _groups(long_run: LongRun, sequence: AbsoluteProbability) -> Groups:
     """Return Σ w and the adaptation weight of each group of agents who adapt alike, and the group of each agent."""
     adaptation, n = long_run.model.adaptation, long_run.model.n
     weights = (
-        np.zeros(n) if adaptation is None else np.where(omega.influence > 0, adaptation.adaptation_weights(n), 0.0)
+        np.zeros(n) if adaptation is None else np.where(sequence.influence > 0, adaptation.adaptation_weights(n), 0.0)
     )
     factors, group = np.unique(weights, return_inverse=True)
-    kappas = np.bincount(group, omega.influence)
+    kappas = np.bincount(group, sequence.influence)
     # A group of agents without influence gets no weight, and any positive number keeps its shares finite.
     return np.where(kappas > 0, kappas, 1e-300), factors, group
 
@@ -392,16 +392,16 @@ def _intervals(long_run: LongRun, kappa: float, times: Sequence[float], count: i
         to_public=joined("to_public"),
         squared=joined("squared"),
         scale=np.concatenate([by_step["scale"], mid["scale"]]),
-        relief=np.concatenate([by_step["relief"], mid["relief"]]),
+        reciprocal=np.concatenate([by_step["reciprocal"], mid["reciprocal"]]),
     )
 
 
 def _rates(long_run: LongRun, kappa: float, times: Array) -> dict[str, Array]:
     model, adaptation = long_run.model, long_run.model.adaptation
     if not times.size:
-        return dict.fromkeys(("to_hidden", "to_public", "squared", "scale", "relief"), times)
-    relief = model.pressure.reciprocal(times)
-    a = kappa * relief
+        return dict.fromkeys(("to_hidden", "to_public", "squared", "scale", "reciprocal"), times)
+    reciprocal = model.pressure.reciprocal(times)
+    a = kappa * reciprocal
     to_hidden = a / (1 + a) if long_run.continuous else np.log1p(a)
     scale = np.zeros_like(times) if model.noise.is_zero else model.noise.scale(times)
     to_public = np.zeros_like(times)
@@ -409,7 +409,13 @@ def _rates(long_run: LongRun, kappa: float, times: Array) -> dict[str, Array]:
         with np.errstate(all="ignore"):
             to_public = adaptation.rate.pressure(times)
     squared = (to_hidden * scale) ** 2
-    return {"to_hidden": to_hidden, "to_public": to_public, "squared": squared, "scale": scale, "relief": relief}
+    return {
+        "to_hidden": to_hidden,
+        "to_public": to_public,
+        "squared": squared,
+        "scale": scale,
+        "reciprocal": reciprocal,
+    }
 
 
 def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, forever: bool) -> Array:

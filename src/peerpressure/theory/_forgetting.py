@@ -60,9 +60,9 @@ def _agreements(update: Update) -> int:
     assert update.adaptation_rate is not None
     count, label = csgraph.connected_components(update.adjacency, directed=False)
     # One agent that does not adapt fixes the consensus of its component, which then is no free mode.
-    anchored = np.zeros(count, dtype=np.bool_)
-    anchored[label[update.adaptation_rate == 0]] = True
-    return int(np.count_nonzero(~anchored))
+    has_fixed = np.zeros(count, dtype=np.bool_)
+    has_fixed[label[update.adaptation_rate == 0]] = True
+    return int(np.count_nonzero(~has_fixed))
 
 
 def _log_modulus(matrix: sparse.csr_array, lasting: int) -> float:

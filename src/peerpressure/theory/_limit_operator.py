@@ -249,7 +249,7 @@ def _moved(laws: RandomSteps, step: RandomStep, mean: Array, S: Array) -> tuple[
 class ScheduleLimits:
     """What the schedules tend to: pressure by its clock, rates of adaptation, and the scale of the noise.
 
-    ``direct`` and ``relieved``: whether noise adds up without bound in a mode that nothing restores, where it enters in
+    ``direct`` and ``averaged``: whether noise adds up without bound in a mode that nothing restores, where it enters in
     order 1 and in order 1/ρ.
     """
 
@@ -257,7 +257,7 @@ class ScheduleLimits:
     rates: Array
     scale: float
     direct: bool
-    relieved: bool
+    averaged: bool
 
 
 def by_operator(long_run: LongRun) -> LongRun | None:
@@ -317,12 +317,12 @@ def _limits(long_run: LongRun) -> ScheduleLimits:
     if model.adaptation is not None:
         rates = float(model.adaptation.rate.growth.limit or 0.0) * model.adaptation.adaptation_weights(model.n)
     if noise.is_zero:
-        return ScheduleLimits(clock, rates, 0.0, direct=False, relieved=False)
+        return ScheduleLimits(clock, rates, 0.0, direct=False, averaged=False)
     scale = noise.time_scale.growth
     # Σ σ² and Σ σ²/ρ², without squares where noise is drawn once.
-    direct = bool(scale.limit) or noise_sum_diverges(model, with_relief=False) is not False
-    relieved = limit is None and noise_sum_diverges(model, with_relief=True) is not False
-    return ScheduleLimits(clock, rates, float(scale.limit or 0.0), direct=direct, relieved=relieved)
+    direct = bool(scale.limit) or noise_sum_diverges(model, averaged=False) is not False
+    averaged = limit is None and noise_sum_diverges(model, averaged=True) is not False
+    return ScheduleLimits(clock, rates, float(scale.limit or 0.0), direct=direct, averaged=averaged)
 
 
 def limit_law(laws: RandomSteps, limits: ScheduleLimits) -> LimitLaw | None:
@@ -351,8 +351,8 @@ def _block(laws: RandomSteps, limits: ScheduleLimits) -> _Block | None:
     n, clock = laws.model.n, limits.clock
     if laws.states > MOST_STATES or len(laws.phases) > LONGEST_BLOCK:
         return None
-    relief, weight = (0.0, 1.0) if clock.limit is None else (1.0, clock.limit)
-    steps = tuple(laws.step(phase, relief, weight, limits.rates, limits.scale) for phase in laws.phases)
+    own_weight, weight = (0.0, 1.0) if clock.limit is None else (1.0, clock.limit)
+    steps = tuple(laws.step(phase, own_weight, weight, limits.rates, limits.scale) for phase in laws.phases)
     K0, K1 = _product([_mean(laws, step) for step in steps])
     period = math.lcm(*(h for _, h in _classes(K0[: 2 * n, : 2 * n])))
     if period * len(steps) > LONGEST_BLOCK:
@@ -382,17 +382,17 @@ def _drifts(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
     if not laws.frozen:
         return np.zeros(2 * n, np.bool_)
     slow = block.slow.part(inner)
-    entering, relieved = (part[inner, 2 * n :] for part in (block.slow.K0, block.slow.K1))
-    size = float(np.abs(np.concatenate([entering, relieved])).max(initial=0.0)) or 1.0
+    entering, averaged = (part[inner, 2 * n :] for part in (block.slow.K0, block.slow.K1))
+    size = float(np.abs(np.concatenate([entering, averaged])).max(initial=0.0)) or 1.0
     drifting = np.abs(slow.projector @ entering).max(axis=1) > 1e-9 * size
     if drifting.any() and not limits.direct:
         return None
-    tau = math.inf if limits.clock.limit is None and limits.relieved else 0.0
+    tau = math.inf if limits.clock.limit is None and limits.averaged else 0.0
     if tau == math.inf and not drifting.any():
         limit = slow.limit(math.inf)
         if limit is None:
             return None
-        drifting = np.abs(limit @ (relieved + slow.K1 @ slow.response(entering))).max(axis=1) > 1e-8 * size
+        drifting = np.abs(limit @ (averaged + slow.K1 @ slow.response(entering))).max(axis=1) > 1e-8 * size
     return np.asarray(drifting)
 
 
@@ -404,7 +404,7 @@ def _walks(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
         return walking
     if limits.direct:
         walking |= _excited(block) > NO_NOISE
-    if limits.clock.limit is None and limits.relieved:
+    if limits.clock.limit is None and limits.averaged:
         # Modes that are restored in order 1/ρ are told from others at a finite pressure.
         near = _at_high_pressure(block, limits)
         if near.slow.modes is None:

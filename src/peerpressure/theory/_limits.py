@@ -239,8 +239,8 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
     # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so only the weights of the
     # others oppose it.
     w, adapting = component.absolute_probability.influence, structure.adapting
-    anchors = w.sum() if adapting is None else w[~adapting].sum()
-    return ConsensusLimit(value, float(np.linalg.norm(w * long_run.deviations) / anchors) * late_scale(long_run))
+    fixed_weight = w.sum() if adapting is None else w[~adapting].sum()
+    return ConsensusLimit(value, float(np.linalg.norm(w * long_run.deviations) / fixed_weight) * late_scale(long_run))
 
 
 def _wandering_deviation(long_run: LongRun) -> float:
@@ -340,20 +340,20 @@ def _mean_states(system: System, times: Iterable[float]) -> Iterator[tuple[Array
 
 def _disagreement(long_run: LongRun, component: Component, y: Array, x: Array, T: float) -> float:
     """Return the largest distance between opinions that the conserved sum takes as equal."""
-    model, agents, omega = long_run.model, component.agents, component.absolute_probability
-    if omega is None or long_run.regime is Regime.BOUNDED:
+    model, agents, sequence = long_run.model, component.agents, component.absolute_probability
+    if sequence is None or long_run.regime is Regime.BOUNDED:
         moving = x[agents] if long_run.structure.adapting is not None else y[agents]
         return float(np.ptp(np.concatenate([y[agents], moving])))
     if model.is_plain and is_proportional(model):
         # The recursion of the common value is exact then, whether agents agree or not.
         return 0.0
     assert long_run.structure.networks is not None
-    weights = omega.probability[long_run.structure.networks.index(int(T))]
+    weights = sequence.probability[long_run.structure.networks.index(int(T))]
     deviation = y - weights @ y
     sides = long_run.structure.networks.sides if component.limit is NoiselessLimit.PERIODIC else None
     if sides is None:
         # Where networks alternate, agents may be closer at this step than at others.
-        count = omega.rates.shape[0]
+        count = sequence.rates.shape[0]
         driven = count * float(np.ptp(x[agents])) * _next_order(long_run, component, T) if count > 1 else 0.0
         return max(float(np.abs(deviation[agents]).max()), driven)
     # The difference between the two sides is a part of the sums, up to terms of next order: its own effect on the

@@ -307,11 +307,11 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     model, growth, regime = long_run.model, long_run.growth, long_run.regime
     if long_run.lazy:
         return _lazy_rate(long_run)
-    p, structure, omega = growth.exponent, long_run.structure, long_run.absolute_probability
-    known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
+    p, structure, sequence = growth.exponent, long_run.structure, long_run.absolute_probability
+    known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and sequence is not None
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
         return Rate(regime)
-    assert omega is not None
+    assert sequence is not None
     # The slope of a linear schedule is exact; other schedules are evaluated far out.
     c = growth.slope or _scale(model.pressure, p)
     share = long_run.kappa / c
@@ -323,9 +323,9 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     variance, periodic = None, structure.components[0].periodic
     # γ = −∞ means no noise: there is no variance, but the disagreement still has a law.
     if gamma is not None and gamma > -math.inf:
-        sigma = omega.noise(long_run.deviations, long_run.phi) * _scale(noise, gamma)
+        sigma = sequence.noise(long_run.deviations, long_run.phi) * _scale(noise, gamma)
         variance = _variance(p, share, r, gamma, sigma**2, constant=long_run.phi == 1)
-        if periodic and omega.rates.shape[0] > 1 and long_run.phi < 1:
+        if periodic and sequence.rates.shape[0] > 1 and long_run.phi < 1:
             # Where networks repeat, the mode is a mean over parts that never mix, each with noise of its own.
             variance = replace(variance, constant=None)
     # The constant of the bias has a closed form on one network in discrete time.

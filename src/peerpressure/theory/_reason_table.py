@@ -247,10 +247,10 @@ class Facts:
 
     def sigma(self) -> Told:
         """Return the deviation that the noise of one step has in the common value."""
-        run, omega = self.run, self.run.absolute_probability
-        assert omega is not None
+        run, sequence = self.run, self.run.absolute_probability
+        assert sequence is not None
         # As for white noise; the factor of the memory is a reason of its own.
-        white, memory = omega.noise(run.deviations, 0.0), omega.noise(run.deviations, run.phi)
+        white, memory = sequence.noise(run.deviations, 0.0), sequence.noise(run.deviations, run.phi)
         slowly = ", slowly, with a variance of about κσ̄²/(2ρ_t)" if run.regime is Regime.SLOW else ""
         factor = (memory / white) ** 2 if white else 1.0
         return {"sigma": white, "slowly": slowly, "scale": _times_scale(self.model), "factor": factor}
@@ -578,7 +578,7 @@ class Facts:
             return obstacle(run) or "process"
         if run.noise is NoiseEffect.UNKNOWN or not any(p.limit is NoiselessLimit.UNKNOWN for p in structure.components):
             return "noise"
-        return "turns" if not run.growth.is_regular else "swing" if self.fast else "anchors"
+        return "turns" if not run.growth.is_regular else "swing" if self.fast else "fixed opinions"
 
     def size(self) -> Told:
         """Return what is too large to be analysed, and what is not."""
@@ -667,8 +667,8 @@ def _times_scale(model: Model) -> str:
 
 def _variance_per_step(run: LongRun) -> float | None:
     """Return by how much the variance of the common value grows in a step where pressure and rate have limits."""
-    model, omega, adaptation = run.model, run.absolute_probability, run.model.adaptation
-    if adaptation is None or omega is None:
+    model, sequence, adaptation = run.model, run.absolute_probability, run.model.adaptation
+    if adaptation is None or sequence is None:
         return None
     # Otherwise the variance does not grow by a constant amount per step.
     scale = model.noise.time_scale.growth.limit
@@ -676,7 +676,7 @@ def _variance_per_step(run: LongRun) -> float | None:
         return None
     # The common value moves by Σ w ε/ρ, over the weights 1 + Σ w/(ρη) of the conserved sum.
     rho, eta = float(model.pressure(LATE_TIME)), adaptation.at(LATE_TIME, model.n)
-    step = omega.noise(run.deviations, run.phi) * omega.kappa / (rho + float(np.sum(omega.influence / eta)))
+    step = sequence.noise(run.deviations, run.phi) * sequence.kappa / (rho + float(np.sum(sequence.influence / eta)))
     return (step * late_scale(run)) ** 2 if math.isfinite(step) else None
 
 
@@ -705,7 +705,7 @@ _NOT_COVERED: Mapping[str, str] = {
     "pressure limit": "pressure without a limit, or with one of 0, where the outcome depends on how it varies",
     "two clocks": "hidden opinions that adapt ever more slowly while pressure grows, where the outcome depends on how "
     "the one compares with the other",
-    "anchors": "agents who never adapt and whose share in the common value shrinks as pressure grows",
+    "fixed opinions": "agents who never adapt and whose share in the common value shrinks as pressure grows",
     "swing": "pressure under which Σ 1/ρ_t converges so slowly that the sides of the network hardly differ",
     "turns": "pressure that keeps rising and falling on a network through which opinions pass in turns, which it may "
     "weigh differently",

@@ -389,10 +389,10 @@ def periodic_limit(model: Model, networks: RecurrentNetworks) -> Array | None:
     known: Array = np.where(networks.isolated, model.x0, np.nan).ravel()
     for number in np.flatnonzero(~closed.absorbing):
         states = closed.states(int(number))
-        omega = absolute_probability(model, networks, states)
-        if omega is None:
+        sequence = absolute_probability(model, networks, states)
+        if sequence is None:
             return None
-        known[states] = omega.value(model.x0)
+        known[states] = sequence.value(model.x0)
     known = known.reshape(count, n)
     start = np.full(n, model.consensus_value)
     degrees = np.where(networks.isolated, 1.0, networks.degrees)

@@ -205,12 +205,12 @@ def noise_adds_up(model: Model) -> bool | None:
     return None if diverges is None else not diverges
 
 
-def noise_sum_diverges(model: Model, *, with_relief: bool) -> bool | None:
-    """Whether Σ σ_t², or Σ σ_t²/ρ_t² ``with_relief``, diverges; without the squares for frozen noise."""
+def noise_sum_diverges(model: Model, *, averaged: bool) -> bool | None:
+    """Whether Σ σ_t², or Σ σ_t²/ρ_t² ``averaged``, diverges; without the squares for frozen noise."""
 
     def late() -> Envelope:
         scale = _envelope(model.noise.time_scale)
-        return (scale * _envelope(model.pressure) ** -1 if with_relief else scale) ** _power(model)
+        return (scale * _envelope(model.pressure) ** -1 if averaged else scale) ** _power(model)
 
     return _sum_diverges(late)
 

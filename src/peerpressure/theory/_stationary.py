@@ -202,8 +202,8 @@ def fixed_point(model: Model, t: ArrayLike) -> Array:
 
 
 def _fixed_point_at(model: Model, t: int) -> Array:
-    # Homogeneous coordinates with ρ = weight/relief: infinite pressure is relief 0 and needs no special arithmetic.
-    relief, weight = (float(part) for part in model.pressure.homogeneous(t))
+    # Homogeneous coordinates with ρ = weight/own_weight: infinite pressure has own weight 0, as any number.
+    own_weight, weight = (float(part) for part in model.pressure.homogeneous(t))
     update = model.update(t)
     state = update.preferred.copy()
     if update.kept is not None:
@@ -215,7 +215,7 @@ def _fixed_point_at(model: Model, t: int) -> Array:
     # An adapting agent has x = y at a fixed point, so its own opinion drops out of its equation.
     s = model.s if update.adaptation_rate is None else np.where(update.adaptation_rate > 0, 0.0, model.s)
     if model.network.directed or model.network.signed:
-        return _general_equilibrium(model, s, relief, weight)
+        return _general_equilibrium(model, s, own_weight, weight)
     for agents in _connected_parts(model, update.adjacency):
         # The system is then singular: a Laplacian without any anchor.
         if not np.any(s[agents]):
@@ -225,23 +225,23 @@ def _fixed_point_at(model: Model, t: int) -> Array:
                 message(rule, got=got, remedy="see consensus_limit(model) for where they come together")
             )
         A = update.adjacency if agents.size == model.n else update.adjacency[agents][:, agents]
-        state[agents] = _equilibrium(A, s[agents], update.preferred[agents], relief, weight)
+        state[agents] = _equilibrium(A, s[agents], update.preferred[agents], own_weight, weight)
     return state
 
 
-def _equilibrium(A: sparse.csr_array, s: Array, preferred: Array, relief: float, weight: float) -> Array:
-    """Return v + relief·z, where (relief·S + weight·L) z = S(x₀ − v) and sᵀz = 0.
+def _equilibrium(A: sparse.csr_array, s: Array, preferred: Array, own_weight: float, weight: float) -> Array:
+    """Return v + own_weight·z, where (own_weight·S + weight·L) z = S(x₀ − v) and sᵀz = 0.
 
-    Taking the consensus value v off first leaves a system that stays well posed as relief → 0.
+    Taking the consensus value v off first leaves a system that stays well posed as own_weight → 0.
     """
     # Only ratios of s matter for v, and the division avoids overflow of s @ preferred.
     scale = float(s.max())
     s = s / scale
     v = s @ preferred / s.sum()
-    if relief == 0:
+    if own_weight == 0:
         return np.full(s.size, v)
-    # s was divided by its maximum, so the relief takes it back.
-    own = relief * scale
+    # s was divided by its maximum, so the own_weight takes it back.
+    own = own_weight * scale
     degrees = np.asarray(A.sum(axis=1))
     matrix = sparse.csr_array(sparse.diags_array(own * s + weight * degrees) - weight * A)
     source = s * (preferred - v)
@@ -252,10 +252,10 @@ def _equilibrium(A: sparse.csr_array, s: Array, preferred: Array, relief: float,
     return np.asarray(v + own * z)
 
 
-def _general_equilibrium(model: Model, s: Array, relief: float, weight: float) -> Array:
-    """Return y∞ + relief·z with (relief·S + weight·L) z = S(x₀ − y∞), on a directed or signed network.
+def _general_equilibrium(model: Model, s: Array, own_weight: float, weight: float) -> Array:
+    """Return y∞ + own_weight·z with (own_weight·S + weight·L) z = S(x₀ − y∞), on a directed or signed network.
 
-    L y∞ = 0 for the limit y∞ at infinite pressure, so the system stays well posed as relief → 0.
+    L y∞ = 0 for the limit y∞ at infinite pressure, so the system stays well posed as own_weight → 0.
     """
     network = model.network
     if any(not np.any(s[agents]) for agents in network.closed_classes):
@@ -263,10 +263,10 @@ def _general_equilibrium(model: Model, s: Array, relief: float, weight: float) -
         raise InvalidInputError(message(rule, got="a class that adapts", remedy="see moments(model, t)"))
     limit = limit_state(network, s, model.x0)
     # Below this share what pressure leaves of own opinions is lost in rounding, and so is the matrix.
-    if relief * float(s.max()) <= 1e-14 * weight * float(network.degrees.max()):
+    if own_weight * float(s.max()) <= 1e-14 * weight * float(network.degrees.max()):
         return limit
-    matrix = sparse.csc_array(sparse.diags_array(relief * s) + weight * network.laplacian)
-    return np.asarray(limit + relief * splu(matrix).solve(s * (model.x0 - limit)))
+    matrix = sparse.csc_array(sparse.diags_array(own_weight * s) + weight * network.laplacian)
+    return np.asarray(limit + own_weight * splu(matrix).solve(s * (model.x0 - limit)))
 
 
 def _connected_parts(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.int64]]:

@@ -2,8 +2,8 @@
 
 The state is z = (y, x, u): public opinions, hidden opinions (which adapt at the rate 0 if they are constant) and the
 memory of correlated noise. A step is z ← M z + N w, with M drawn independently of earlier steps. Pressure enters as
-(relief, weight) with ρ = weight/relief, so ρ = ∞ is an ordinary number. In continuous time M is the flow over one
-unit of time, in which the network is constant.
+(own_weight, weight) with ρ = weight/own_weight, so ρ = ∞ is an ordinary number. In continuous time M is the flow over
+one unit of time, in which the network is constant.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ class RandomSteps:
         """Whether the maps of steps are random."""
         return bool(np.any(self.updates < 1)) or any(phase.chance.size > 1 for phase in self.phases)
 
-    def step(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> RandomStep:
+    def step(self, networks: Networks, own_weight: float, weight: float, rates: Array, scale: float) -> RandomStep:
         """Return the law of a step at constant pressure, rates of adaptation and scale of the noise."""
-        given = (np.array([relief]), np.array([weight]), rates[None], np.array([scale]))
+        given = (np.array([own_weight]), np.array([weight]), rates[None], np.array([scale]))
         steps = self._flows(networks, *given) if self.continuous else self._jumps(networks, *given)
         return next(iter(steps))
 
@@ -156,13 +156,13 @@ class RandomSteps:
             rates = model.adaptation.pace(times)[:, None] * model.adaptation.adaptation_weights(model.n)
         return self._jumps(networks, *model.pressure.homogeneous(times), rates, scale)
 
-    def _jumps(self, networks: Networks, relief: Array, weight: Array, rates: Array, scale: Array) -> RandomStep:
+    def _jumps(self, networks: Networks, own_weight: Array, weight: Array, rates: Array, scale: Array) -> RandomStep:
         """Return the laws of discrete steps; arguments have one entry for each, or networks are those of all."""
         n, size, i = self.model.n, self.states, np.arange(self.model.n)
-        rows, slope, entering = self._public_rows(networks.adjacency, relief, weight, scale)
+        rows, slope, entering = self._public_rows(networks.adjacency, own_weight, weight, scale)
         memory, fresh = self._memory()
         eta = rates[:, None]
-        off = np.zeros((len(relief), 1, size, size))
+        off = np.zeros((len(own_weight), 1, size, size))
         off[..., i, i], off[..., n + i, i], off[..., n + i, n + i] = 1.0, eta, 1 - eta
         on, slope_on = np.zeros((*rows.shape[:2], size, size)), np.zeros((*rows.shape[:2], size, size))
         on[..., :n, :], slope_on[..., :n, :] = rows, slope
@@ -185,15 +185,15 @@ class RandomSteps:
         phi = self.model.noise.autocorrelation
         return phi, math.sqrt((1 - phi) * (1 + phi))
 
-    def _public_rows(self, A: Array, relief: Array, weight: Array, scale: Array) -> tuple[Array, Array, Array]:
+    def _public_rows(self, A: Array, own_weight: Array, weight: Array, scale: Array) -> tuple[Array, Array, Array]:
         """Return the rows of public opinions, their derivative by 1/ρ, and the weights of fresh noise."""
         model, n, i = self.model, self.model.n, np.arange(self.model.n)
         keeps = model.isolated == "keep"
-        relief, weight, scale = relief[:, None, None], weight[:, None, None], scale[:, None, None]
+        own_weight, weight, scale = own_weight[:, None, None], weight[:, None, None], scale[:, None, None]
         d = np.abs(A).sum(axis=-1)
         silent = d == 0
-        total = np.where(silent, 1.0, relief * model.s + weight * d)
-        gain = np.where(silent, 0.0 if keeps else 1.0, relief * model.s / total)
+        total = np.where(silent, 1.0, own_weight * model.s + weight * d)
+        gain = np.where(silent, 0.0 if keeps else 1.0, own_weight * model.s / total)
         heard = np.where(silent, 0.0, weight / total)[..., None] * A
         faster = np.where(silent, 0.0, model.s / np.where(silent, 1.0, d))
         rows, slope = np.zeros((*total.shape, self.states)), np.zeros((*total.shape, self.states))
@@ -208,10 +208,12 @@ class RandomSteps:
                 one[..., i, 2 * n + i] = own * deviations * memory
         return rows, slope, gain * deviations * (fresh if self.layers == 3 else 1.0)
 
-    def _generator(self, networks: Networks, relief: Array, weight: Array, rates: Array, scale: Array) -> list[Array]:
+    def _generator(
+        self, networks: Networks, own_weight: Array, weight: Array, rates: Array, scale: Array
+    ) -> list[Array]:
         """Return the drift of each network, its derivative by 1/ρ, and the diffusion, (…, networks, states, states)."""
         n, size, i = self.model.n, self.states, np.arange(self.model.n)
-        rows, slope, entering = self._public_rows(networks.adjacency, relief, weight, scale)
+        rows, slope, entering = self._public_rows(networks.adjacency, own_weight, weight, scale)
         drift, steeper, added = (np.zeros((*rows.shape[:2], size, size)) for _ in range(3))
         drift[..., :n, :], steeper[..., :n, :] = rows, slope
         drift[..., i, i] -= 1
@@ -224,9 +226,9 @@ class RandomSteps:
             added[..., 2 * n + i, 2 * n + i] = 2 * self.system.reversion
         return [drift, steeper, added]
 
-    def _flows(self, networks: Networks, relief: Array, weight: Array, rates: Array, scale: Array) -> RandomStep:
+    def _flows(self, networks: Networks, own_weight: Array, weight: Array, rates: Array, scale: Array) -> RandomStep:
         size = self.states
-        drift, steeper, added = self._generator(networks, relief, weight, rates, scale)
+        drift, steeper, added = self._generator(networks, own_weight, weight, rates, scale)
         zero = np.zeros_like(drift)
         # The flow with its derivative, and by Van Loan's formula the covariance that the noise of a unit of time adds.
         flow = expm(np.block([[drift, steeper], [zero, drift]]))
@@ -263,11 +265,11 @@ class RandomSteps:
 
     def _drift_at(self, networks: Networks, t: Array) -> tuple[Array, Array]:
         assert isinstance(self.system, SDE)
-        relief, weight = self.system.homogeneous(t)
+        own_weight, weight = self.system.homogeneous(t)
         scale = np.zeros(t.size) if self.model.noise.is_zero else self.system.noise_scale(t)
         factors = np.broadcast_to(self.rates(None), (t.size, self.model.n))
         rates = factors * self.system.adaptation_pace(t)[:, None] if factors.any() else factors
-        drift, _, added = self._generator(networks, relief, weight, rates, scale)
+        drift, _, added = self._generator(networks, own_weight, weight, rates, scale)
         return drift, added
 
     def rates(self, t: int | None) -> Array:

@@ -317,8 +317,8 @@ def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime,
     if periodic and regime is Regime.FAST:
         limit = NoiselessLimit.PERIODIC
     value = model.consensus_value if regime.reaches_value else None
-    omega, two_sided = absolute_probability(model, networks), is_two_sided(model)
-    return Component(np.arange(model.n), limit, omega, value, periodic, two_sided=two_sided)
+    sequence, two_sided = absolute_probability(model, networks), is_two_sided(model)
+    return Component(np.arange(model.n), limit, sequence, value, periodic, two_sided=two_sided)
 
 
 def is_two_sided(model: Model) -> bool:
@@ -354,15 +354,15 @@ class _Analysis:
         # States include the step of the period, so a cycle has at least that length; more means phases that never mix.
         periodic = self.regime is not Regime.BOUNDED and self.closed.period(int(classes[0])) != self.networks.count
         limit = NoiselessLimit.PERIODIC if periodic and self.regime is Regime.FAST else NoiselessLimit.CONSENSUS
-        anchors = self._anchors(classes)
-        if self._undecided(agents, anchors):
+        fixed_agents = self._fixed_agents(classes)
+        if self._undecided(agents, fixed_agents):
             return Component(agents, NoiselessLimit.UNKNOWN)
         # Under bounded pressure an agent hears itself too, and only a constant network conserves the same sum.
         conserves = self.regime is not Regime.BOUNDED or self.networks.count == 1
-        omega = self._absolute_probability(int(classes[0])) if conserves and number < MOST_SEQUENCES else None
-        value, two_sided = self._value(agents, anchors, omega), is_two_sided(self.model)
-        fixed = bool(anchors.size)
-        return Component(agents, limit, omega, value, periodic, has_fixed_opinion=fixed, two_sided=two_sided)
+        sequence = self._absolute_probability(int(classes[0])) if conserves and number < MOST_SEQUENCES else None
+        value, two_sided = self._value(agents, fixed_agents, sequence), is_two_sided(self.model)
+        fixed = bool(fixed_agents.size)
+        return Component(agents, limit, sequence, value, periodic, has_fixed_opinion=fixed, two_sided=two_sided)
 
     def _alone(self, agents: Agents) -> Component:
         if self.networks.keeps_forever[agents[0]]:
@@ -373,7 +373,7 @@ class _Analysis:
         value = float(self.model.x0[agents[0]]) if known else None
         return Component(agents, NoiselessLimit.CONSENSUS, None, value, has_fixed_opinion=known)
 
-    def _anchors(self, classes: Agents) -> Agents:
+    def _fixed_agents(self, classes: Agents) -> Agents:
         """Return the agents whose opinions never move, and hold the value of these closed classes in place."""
         chosen = np.zeros(int(self.closed.label.max()) + 1, np.bool_)
         chosen[self.closed.closed[classes]] = True
@@ -383,7 +383,7 @@ class _Analysis:
         # A class with isolated agents follows their opinions, which others move in order η/ρ only.
         return inside[~self.moving[inside]] if self.opinions.holds is not False else inside[:0]
 
-    def _undecided(self, agents: Agents, anchors: Agents) -> bool:
+    def _undecided(self, agents: Agents, fixed_agents: Agents) -> bool:
         """Whether it is not known that opinions that never move, outside of the closed class, hold its value in place.
 
         They enter the public opinions of transient agents in order 1/ρ, and from there the class in order 1/ρ².
@@ -391,7 +391,7 @@ class _Analysis:
         if np.all(self.moving[agents]) or not self.regime.reaches_value or self.opinions.holds is False:
             return False
         reaches_back = self.model.pressure.growth.square_sum_diverges is not False
-        return self.opinions.holds is None or (not anchors.size and reaches_back)
+        return self.opinions.holds is None or (not fixed_agents.size and reaches_back)
 
     def _divided(self, agents: Agents, classes: Agents) -> Component:
         """Return a component with several closed classes, which may have one limit all the same.
@@ -409,7 +409,7 @@ class _Analysis:
         if np.any(self.closed.absorbing[classes]) or not self.regime.reaches_value:
             return Component(agents, NoiselessLimit.PERIODIC)
         sequences = [self._absolute_probability(int(number)) for number in classes]
-        values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
+        values = [sequence.value(self.model.x0) for sequence in sequences if sequence is not None]
         # Classes that never mix agree only if their weighted means of opinions happen to be equal.
         rounding = 1e-13 * float(np.abs(self.model.x0).max())
         if len(values) < len(sequences) or np.ptp(values) > EQUAL_RTOL * float(np.ptp(self.model.x0)) + rounding:
@@ -421,7 +421,7 @@ class _Analysis:
         """Whether opinions do not have the same weights in all of these closed classes."""
         sequences = [self._absolute_probability(int(number)) for number in classes]
         # A class whose opinions do not count at all has shares of 0.
-        shares = [omega.influence / (omega.kappa or 1.0) for omega in sequences if omega is not None]
+        shares = [sequence.influence / (sequence.kappa or 1.0) for sequence in sequences if sequence is not None]
         return len(shares) < len(sequences) or bool(np.ptp(np.stack(shares), axis=0).max() > EQUAL_RTOL)
 
     def _joined_by_opinions(self, agents: Agents, classes: Agents) -> Component:
@@ -435,11 +435,11 @@ class _Analysis:
         divided = self._weighs_differently(classes)
         if not whole.absorbing[inside[0]]:
             return Component(agents, NoiselessLimit.CONSENSUS, periodic=True, divided=divided, has_fixed_opinion=False)
-        anchors = self._anchors(classes)
-        if self._undecided(agents, anchors):
+        fixed_agents = self._fixed_agents(classes)
+        if self._undecided(agents, fixed_agents):
             return Component(agents, NoiselessLimit.UNKNOWN)
-        value = float(self.model.x0[anchors[0]]) if anchors.size else None
-        fixed = bool(anchors.size)
+        value = float(self.model.x0[fixed_agents[0]]) if fixed_agents.size else None
+        fixed = bool(fixed_agents.size)
         return Component(agents, NoiselessLimit.CONSENSUS, None, value, True, divided=divided, has_fixed_opinion=fixed)
 
     def _absolute_probability(self, number: int) -> AbsoluteProbability | None:
@@ -450,18 +450,18 @@ class _Analysis:
             return None
         return absolute_probability(self.model, self.networks, public)
 
-    def _value(self, agents: Agents, anchors: Agents, omega: AbsoluteProbability | None) -> float | None:
+    def _value(self, agents: Agents, fixed_agents: Agents, sequence: AbsoluteProbability | None) -> float | None:
         """Return the weighted mean of the opinions that never move, the limit where the start is forgotten."""
         if self.opinions.fades or not self.regime.reaches_value:
             return None
-        if anchors.size == 1:
-            return float(self.model.x0[anchors[0]])
+        if fixed_agents.size == 1:
+            return float(self.model.x0[fixed_agents[0]])
         if self.networks.count == 1:
             influence = np.zeros(self.model.n)
             # On one network w is proportional to ℓs, scaled to avoid overflow in the sums.
             influence[agents] = self.model.opinion_weights[agents]
-        elif omega is not None:
-            influence = omega.influence
+        elif sequence is not None:
+            influence = sequence.influence
         else:
             return None
         weights = np.where(self.moving, 0.0, influence)

@@ -364,10 +364,10 @@ def _moment(step: int, settling: Settling) -> str:
 def _since(step: int, settling: Settling) -> str:
     if settling.is_bound:
         return f"not before {_moment(step, settling)}" if step else "not known from when on"
-    held = settling.steps - step + 1
-    if step and (held == 1 or held <= SHORT * settling.steps):
+    lasted = settling.steps - step + 1
+    if step and (lasted == 1 or lasted <= SHORT * settling.steps):
         # Where distances rise and fall they may well rise again.
-        return f"only in the last {held:,} steps" if held > 1 else "only at the last step"
+        return f"only in the last {lasted:,} steps" if lasted > 1 else "only at the last step"
     return f"from {_moment(step, settling)} on" if step else "from the start"
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, TooLargeError, contrast, message
 from peerpressure.model import Model, require_synchronous
-from peerpressure.model.affine import coefficients, least_relief
+from peerpressure.model.affine import coefficients, least_own_weight
 from peerpressure.model.statespace import discrete_model
 from peerpressure.model.step import Array, product
 from peerpressure.noise import Noise
@@ -131,12 +131,12 @@ class HorizonDistance:
 
     def _coefficients(self, log_rho: Array) -> tuple[Array, Array]:
         """Return gain and coupling scale of all steps, (steps, agents) each."""
-        relief = np.maximum(np.exp(-np.maximum(log_rho, 0.0)), least_relief(np.float64))[:, None]
+        own_weight = np.maximum(np.exp(-np.maximum(log_rho, 0.0)), least_own_weight(np.float64))[:, None]
         weight = np.exp(np.minimum(log_rho, 0.0))[:, None]
         if self.delayed:
-            relief[0], weight[0] = 1.0, 0.0
+            own_weight[0], weight[0] = 1.0, 0.0
         d = self.model.network.degrees if self._degrees is None else self._degrees
-        gain, coupling_scale = coefficients(relief, weight, self.model.s[None], d)
+        gain, coupling_scale = coefficients(own_weight, weight, self.model.s[None], d)
         if self._keeps is None:
             return gain, coupling_scale
         return np.where(self._keeps, 0.0, gain), np.where(self._keeps, 0.0, coupling_scale)

@@ -106,7 +106,7 @@ class Activity(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """Steps to make: the time of the first; peer pressure as weight/relief, the noise's scale and η at each.
+    """Steps to make: the time of the first; peer pressure as weight/own_weight, the noise's scale and η at each.
 
     ``pace`` is the weight of the map's value in the next state, the rest being the present state: 1 in discrete time,
     and the length of a step of the stochastic differential equation.
@@ -114,7 +114,7 @@ class Clock(NamedTuple):
 
     first: int
     # With two numbers for one pressure an infinite ρ needs no branch in the kernels: see ``affine``.
-    relief: NDArray[np.float64]
+    own_weight: NDArray[np.float64]
     weight: NDArray[np.float64]
     scale: NDArray[np.float64]
     adaptation_rate: NDArray[np.float64]
@@ -125,7 +125,7 @@ class Clock(NamedTuple):
         cut = slice(begin, end)
         return Clock(
             self.first + begin,
-            self.relief[cut],
+            self.own_weight[cut],
             self.weight[cut],
             self.scale[cut],
             self.adaptation_rate[cut],

@@ -375,14 +375,14 @@ class DeviceRun:
         grid = (blocks, -(-self.packs // self.across))
         _kernel(self.module, name)(grid, (self.across, down), arguments)
 
-    def step(self, time: int, relief: float, weight: float, scale: float, adaptation_rate: float) -> None:
+    def step(self, time: int, own_weight: float, weight: float, scale: float, adaptation_rate: float) -> None:
         """Make one step."""
         network, draw, real = self.network, self.device.draw, self.plan.dtype.type
         sizes = map(np.uint32, (self.plan.model.n, network.pairs, network.hubs, self.packs))
         arguments = (
             *sizes, network.starts, network.ends, network.columns, network.weights, network.counters,
             network.constants, self.public, self.output, self.memory,
-            real(relief), real(weight), real(scale), real(draw.shape), real(draw.carry), real(draw.fresh),
+            real(own_weight), real(weight), real(scale), real(draw.shape), real(draw.carry), real(draw.fresh),
             np.uint32(time), np.uint32(self.plan.replicates[0]), *self._key(),
             self.opinions, self.device.adaptation_weight, real(adaptation_rate), real(self.plan.pace),
             self.device.thresholds, self.listed,

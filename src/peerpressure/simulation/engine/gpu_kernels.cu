@@ -303,7 +303,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) step(
     word agents, word pairs, word hubs, word packs, const EDGE* __restrict__ starts, const EDGE* __restrict__ ends,
     const word* __restrict__ columns, const real* __restrict__ weights, const word* __restrict__ counters,
     const Agent* __restrict__ constants, const Pack* __restrict__ y, Pack* __restrict__ output,
-    Pack* __restrict__ memory, real relief, real weight, real scale, real shape, real carry, real fresh,
+    Pack* __restrict__ memory, real own_weight, real weight, real scale, real shape, real carry, real fresh,
     word time, word replicate, word k0, word k1,
     // Of hidden opinions that adapt, and of steps that have a length.
     Pack* __restrict__ opinions, const real* __restrict__ adaptation_weight, real adaptation_rate, real pace,
@@ -348,7 +348,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) step(
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
         Agent agent = constants[2 * pair + h];
-        real own = relief * agent.stubbornness, share = (real)1 / (own + weight * agent.degree);
+        real own = own_weight * agent.stubbornness, share = (real)1 / (own + weight * agent.degree);
         gain[h] = own * share;
         coupling[h] = weight * share;
         jitter[h] = gain[h] * (scale * agent.deviation);

@@ -107,7 +107,7 @@ def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pr
 @njit(error_model="numpy", inline="always")
 def _move_beyond(
     agents: AgentArrays,
-    relief: Any,
+    own_weight: Any,
     weight: Any,
     scale: Any,
     pace: Any,
@@ -125,7 +125,7 @@ def _move_beyond(
     root, rest = np.sqrt(pace), number(1) - pace
     for i in range(count):
         agent = first + i
-        gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+        gain, coupling_scale = coefficients(own_weight, weight, agents.stubbornness[agent], agents.degrees[agent])
         jitter = root * (gain * (scale * agents.deviation[agent if agents.deviation.size > 1 else 0]))
         x = hidden_state[agent] if hidden_state.size else agents.hidden[agent]
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
@@ -147,7 +147,7 @@ def _adapt_narrow(
 @njit(error_model="numpy", inline="always")
 def _move(
     agents: AgentArrays,
-    relief: Any,
+    own_weight: Any,
     weight: Any,
     scale: Any,
     first: int,
@@ -170,7 +170,7 @@ def _move(
         gathered, z = pressure[begin - first :], noise[begin - first :]
         deviation = agents.deviation[begin if per_agent else 0 :]
         for i in range(end - begin):
-            gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
+            gain, coupling_scale = coefficients(own_weight, weight, s[i], d[i])
             jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
             out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
 
@@ -244,7 +244,7 @@ def run_narrow(  # noqa: PLR0912 — some of the branches are decided when it is
     ``words`` and ``scratch`` are for intermediate results.
     """
     number, pressure = states.dtype.type, buffers[1]
-    interval, q, met, steps, pace = 0, 0, 0, clock.relief.size, number(clock.pace)
+    interval, q, met, steps, pace = 0, 0, 0, clock.own_weight.size, number(clock.pace)
     beyond = hidden_state.size > 0 or clock.pace != 1
     # For a small network the noise of several steps is drawn at once.
     length = room(end - begin, 1)
@@ -264,7 +264,7 @@ def run_narrow(  # noqa: PLR0912 — some of the branches are decided when it is
                 # By the parity of the step and not of k: a segment that starts anywhere must find the state of its
                 # predecessor.
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-                relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
+                own_weight, weight, scale = number(clock.own_weight[k]), number(clock.weight[k]), number(clock.scale[k])
                 for first in range(begin, end, CHUNK):
                     count = min(CHUNK, end - first)
                     if extensions is not None:
@@ -289,11 +289,11 @@ def run_narrow(  # noqa: PLR0912 — some of the branches are decided when it is
                     # The step of the paper has a loop of its own, without the cases of the general one.
                     if extensions is not None and beyond:
                         _move_beyond(
-                            agents, relief, weight, scale, pace, first, count, public, output, hidden_state[layer],
+                            agents, own_weight, weight, scale, pace, first, count, public, output, hidden_state[layer],
                             noise, sums,
                         )  # fmt: skip
                     else:
-                        _move(agents, relief, weight, scale, first, count, output, noise, sums)
+                        _move(agents, own_weight, weight, scale, first, count, output, noise, sums)
                     _keep_isolated(agents, first, count, public, output)
                     if extensions is not None:
                         _keep_narrow(extensions.activity, first, count, public, output)

@@ -57,7 +57,7 @@ class PassAgents(NamedTuple):
 class PassMoment(NamedTuple):
     """Pressure, scale of the noise and rate of adaptation at one step."""
 
-    relief: float
+    own_weight: float
     weight: float
     scale: float
     rate: float
@@ -154,7 +154,7 @@ def _begun(
     phi = model.noise.autocorrelation
     before, after = (aligned((n, LANES), np.float64) for _ in range(2))
     before[:, 0], before[:, 2:] = model.start_state, 0.0
-    gain, coupling = coefficients(last.relief, last.weight, agents.stubbornness, agents.degrees)
+    gain, coupling = coefficients(last.own_weight, last.weight, agents.stubbornness, agents.degrees)
     before[:, 1] = coupling * weights
     noise, hidden, memory = gain * last.scale * agents.deviations * weights, None, None
     if agents.pace is not None:
@@ -217,9 +217,9 @@ def _edges(matrix: Any) -> PassEdges:
 
 def _readings(model: Model, times: range) -> list[PassMoment]:
     """Return the numbers of some steps."""
-    relief, weight = model.homogeneous(times)
+    own_weight, weight = model.homogeneous(times)
     rate = np.zeros(len(times)) if model.adaptation is None else model.adaptation.pace(times)
-    return [PassMoment(*row) for row in np.stack([relief, weight, model.noise.scale(times), rate], axis=1).tolist()]
+    return [PassMoment(*row) for row in np.stack([own_weight, weight, model.noise.scale(times), rate], axis=1).tolist()]
 
 
 def _clocks(model: Model, steps: int) -> Iterator[tuple[int, PassClock]]:
@@ -292,7 +292,7 @@ def _advance(
         if back_edges is not None and pushed is not None:
             back = _heard(back_edges, i, pushed[0])
         s, degree = agents.stubbornness[i], agents.degrees[i]
-        gain, coupling = coefficients(now.relief, now.weight, s, degree)
+        gain, coupling = coefficients(now.own_weight, now.weight, s, degree)
         size = gain * now.scale * agents.deviations[i]
         noise, another = 1.0 if signs[i] & 1 else -1.0, 1.0 if signs[i] & 2 else -1.0
         if memory is not None:
@@ -309,7 +309,7 @@ def _advance(
         else:
             opinion += gain * agents.hidden[i]
         if not clock.arrived:
-            gain, coupling = coefficients(then.relief, then.weight, s, degree)
+            gain, coupling = coefficients(then.own_weight, then.weight, s, degree)
             if hidden is not None and agents.pace is not None:
                 # Transposes of the parts of a step in reverse order: adaptation, gain, coupling.
                 rate = then.rate * agents.pace[i]

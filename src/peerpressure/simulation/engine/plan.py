@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.model import Model
-from peerpressure.model.affine import least_relief
+from peerpressure.model.affine import least_own_weight
 from peerpressure.model.step import Array
 from peerpressure.noise import AR1, Frozen, Noise
 from peerpressure.support.dates import whole_steps
@@ -164,20 +164,20 @@ class RunPlan:
         return self.part or OwnAgents(0, 0, n, n, self.model.has_silent_steps)
 
     def readings(self, begin: int, end: int) -> tuple[Array, Array, Array, Array]:
-        """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""
+        """Return own_weight and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""
         model = self.model
         # k·h, and not a running sum of h, whose rounding errors would accumulate over the steps.
         times = np.arange(begin + 1, end + 1) * np.float64(self.pace)
-        relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
+        own_weight, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
         if self.share.has_silent_steps:
             # For agents who listen to nobody an infinite pressure would give 0/0.
-            relief = np.maximum(relief, least_relief(self.dtype))
+            own_weight = np.maximum(own_weight, least_own_weight(self.dtype))
         scale = model.noise.scale(model.noise.time_scale.reading_times(times))
         adaptation_rate = np.zeros(times.size)
         if model.adaptation is not None:
             # A step of length h adapts by h η.
             adaptation_rate = self.pace * model.adaptation.pace(model.adaptation.rate.reading_times(times))
-        return relief, weight, scale, adaptation_rate
+        return own_weight, weight, scale, adaptation_rate
 
     def masks(self, begin: int, end: int) -> NDArray[np.bool_]:
         """Return who updates at steps begin + 1…end, of shape (steps, agents), or (steps, 0) without a table."""

@@ -82,7 +82,7 @@ def activity_of(plan: RunPlan, clock: Clock) -> Activity:
         return Activity(EVERYBODY, nothing, np.empty((0, 0), np.bool_), nothing, rows, nothing)
     mode, thresholds = ACTIVE_CODES[activation.kind], coin_thresholds(plan.model)
     coins, words = np.empty(CHUNK, np.uint64), np.empty((4, CHUNK // 4), np.uint64)
-    listed = plan.masks(begin, begin + clock.relief.size)
+    listed = plan.masks(begin, begin + clock.own_weight.size)
     return Activity(mode, thresholds, listed, coins, words, np.empty(WIDTH, np.uint64))
 
 
@@ -384,7 +384,7 @@ class ProcessorRun:
         virtual machine cannot know, moving that takes longer than a step of a small network, and one thread is faster:
         a few steps of either kind tell.
         """
-        steps, done, threads = clock.relief.size, 0, self.plan.threads
+        steps, done, threads = clock.own_weight.size, 0, self.plan.threads
         if steps >= _WORTH_TRYING * _TRIAL:
             spent: dict[int, list[float]] = {threads: [], 1: []}
             # Several times, because the first call starts the threads, and other work may disturb any of them.
@@ -421,7 +421,7 @@ class ProcessorRun:
         sums = self.neighbour_sums if block.width == 1 else None
         parts = 1 if pool is None else self.plan.threads
         ranges = equal_parts(network[0].starts, parts, CHUNK if sums is None else BLOCK)
-        for q in range(clock.relief.size):
+        for q in range(clock.own_weight.size):
             one, records = clock.part(q, q + 1), self._records(block, slots[q : q + 1])
             if self.temporal is not None:
                 self.temporal.change(network, q)
@@ -451,13 +451,13 @@ class ProcessorRun:
         meeting: NDArray[np.int64] = ALONE,
     ) -> None:
         wide = block.width > 1
-        if self.neighbour_sums is not None and not wide and clock.relief.size:
+        if self.neighbour_sums is not None and not wide and clock.own_weight.size:
             # All opinions have been spread; these agents' sums are needed by this call only.
             self.neighbour_sums.collect(begin, end)
         kernel = run_wide if wide else run_narrow
         extensions = None
         if self.plan.is_extended:
-            changes = no_changes(clock.relief.size, self.plan.dtype) if changes is None else changes
+            changes = no_changes(clock.own_weight.size, self.plan.dtype) if changes is None else changes
             extensions = ExtensionArrays(changes, activity_of(self.plan, clock))
         kernel(
             *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, extensions, records,

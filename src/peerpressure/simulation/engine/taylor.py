@@ -237,7 +237,7 @@ def _stage_narrow(
 def integrals(
     stubbornness: NDArray[np.float64],
     degrees: NDArray[np.float64],
-    relief: NDArray[np.float64],
+    own_weight: NDArray[np.float64],
     weight: NDArray[np.float64],
     left: NDArray[np.float64],
     of_gain: NDArray[np.float64],
@@ -247,15 +247,15 @@ def integrals(
 ) -> None:
     """Add up ∫v^j g dt in ``gains`` (terms, agents) and ∫v^j g² dτ in ``squares`` (terms + 1, agents).
 
-    ``relief``, ``weight`` and ``left``, which is v, are given at the nodes of a quadrature, as are its weights, once
-    for g and once for g² with the noise's scale.
+    ``own_weight``, ``weight`` and ``left``, which is v, are given at the nodes of a quadrature, as are its weights,
+    once for g and once for g² with the noise's scale.
     """
     n = stubbornness.size
     for begin in range(0, n, CHUNK):
         end = min(n, begin + CHUNK)
         for k in range(left.size):
             for i in range(begin, end):
-                gain, _ = coefficients(relief[k], weight[k], stubbornness[i], degrees[i])
+                gain, _ = coefficients(own_weight[k], weight[k], stubbornness[i], degrees[i])
                 once, twice = of_gain[k] * gain, of_noise[k] * gain * gain
                 for j in range(gains.shape[0]):
                     gains[j, i] += once

@@ -164,7 +164,7 @@ def _keep_wide(
 def _step_wide(
     graph: Graph,
     agents: AgentArrays,
-    relief: Any,
+    own_weight: Any,
     weight: Any,
     scale: Any,
     begin: int,
@@ -187,7 +187,7 @@ def _step_wide(
         if agents.keep_isolated and agents.degrees[agent] == 0:
             _keep(public, output, agent * U64(WIDTH))
             continue
-        gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+        gain, coupling_scale = coefficients(own_weight, weight, agents.stubbornness[agent], agents.degrees[agent])
         # Noise is added to the hidden opinion, so the gain scales both. The parentheses fix the order of rounding.
         jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
         drift = gain * agents.hidden[agent]
@@ -201,7 +201,7 @@ def _step_wide(
 def _step_beyond(
     graph: Graph,
     agents: AgentArrays,
-    relief: Any,
+    own_weight: Any,
     weight: Any,
     scale: Any,
     pace: Any,
@@ -221,7 +221,7 @@ def _step_beyond(
         agent = U64(begin + i)
         if i % GROUP == 0:
             _prefetch_rows(graph, public, begin + i + _AHEAD, min(begin + i + _AHEAD + GROUP, last))
-        gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+        gain, coupling_scale = coefficients(own_weight, weight, agents.stubbornness[agent], agents.degrees[agent])
         jitter = root * (gain * (scale * agents.deviation[agent if per_agent else U64(0)]))
         base = agent * U64(WIDTH)
         # The noise buffer then has all but the neighbours, which update_row adds with jitter 1 and drift 0: fma(1, z,
@@ -263,7 +263,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     arguments are as in ``run_narrow``.
     """
     number = states.dtype.type
-    interval, q, met, steps = 0, 0, 0, clock.relief.size
+    interval, q, met, steps = 0, 0, 0, clock.own_weight.size
     # For a small network the noise of several steps is drawn at once.
     length = room(end - begin, WIDTH)
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
@@ -284,7 +284,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
             for k in range(q, last):
                 step = clock.first + k
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-                relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
+                own_weight, weight, scale = number(clock.own_weight[k]), number(clock.weight[k]), number(clock.scale[k])
                 first = replicate + layer * WIDTH
                 for part in range(begin, end, _PART):
                     stop = min(part + _PART, end)
@@ -303,12 +303,23 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                         remember(noise, memory[layer], draw, part * WIDTH, (stop - part) * WIDTH)
                     if extensions is not None and beyond:
                         _step_beyond(
-                            graph, agents, relief, weight, scale, number(clock.pace), part, stop, end, public, output,
-                            hidden_state[layer], noise,
+                            graph, agents, own_weight, weight, scale, number(clock.pace), part, stop, end, public,
+                            output, hidden_state[layer], noise,
                         )  # fmt: skip
                     else:
                         _step_wide(
-                            graph, agents, relief, weight, scale, part, stop, end, public, output, noise, past_caches
+                            graph,
+                            agents,
+                            own_weight,
+                            weight,
+                            scale,
+                            part,
+                            stop,
+                            end,
+                            public,
+                            output,
+                            noise,
+                            past_caches,
                         )
                     if extensions is not None:
                         _keep_wide(extensions.activity, draw, k, part, stop, step, first, public, output)
