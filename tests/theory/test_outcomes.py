@@ -380,6 +380,17 @@ def test_a_swing_that_noise_alone_drives_is_one_in_every_run() -> None:
     assert verdict.law.kinds == {LimitKind.PERIODIC}
 
 
+def test_agents_whose_opinions_are_equal_repeat_no_cycle_but_fluctuate_with_the_noise_of_one_who_is_alone_at_times() -> None:
+    pair = block_diag(0.0, PAIR)
+    network = TemporalNetwork.from_snapshots([path(3).adjacency.toarray(), pair], period=2)
+    model = Model(network, [0.7, 0.7, 0.7], pressure="t^2", noise=Gaussian(0.5))
+    verdict = diagnose(model)
+    assert verdict.outcome is Outcome.DISAGREEMENT
+    assert verdict.law.kind[0] is LimitKind.FLUCTUATES
+    # The means of unequal opinions do repeat a cycle.
+    assert diagnose(replace(model, hidden=np.array([0.0, 0.5, 1.0]))).outcome is Outcome.PERIODIC
+
+
 def test_an_sde_whose_start_is_all_but_forgotten_has_a_limit() -> None:
     model = Model(complete(4), [1.0, 0.9, -0.7, 1.4], [1.1, 0.2, 5.0, 0.05], "0.09*t^1.01", Gaussian(0.5))
     limit = known(diagnose(SDE(model, step=0.5, scaling="model")).consensus_limit)

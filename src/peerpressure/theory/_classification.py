@@ -303,6 +303,9 @@ class LongRun:
         n, parts = self.model.n, self.structure.components
         cycles = [part.agents for part in parts if part.limit is NoiselessLimit.PERIODIC]
         others = {part.limit for part in parts} - {NoiselessLimit.PERIODIC}
+        if self._own_noise_vanishes is False and not np.ptp(np.concatenate([self.model.x0, self.model.start_state])):
+            # Equal opinions have one mean at all steps, and who fluctuates with the noise is not known here.
+            return LimitLaw.unknown(n)
         if not cycles or others != {NoiselessLimit.CONSENSUS} or not self._own_noise_vanishes:
             return separate_law(LimitKind.PERIODIC, n)
         law, which = self._by_component, np.zeros(n, np.bool_)

@@ -21,10 +21,10 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import final
 
 import numpy as np
@@ -538,15 +538,18 @@ def _law(
     scale = _scale(laws)
     means, z, at = np.zeros((block.size, n)), moments.mean, [(moments.time + k) % block.size for k in range(block.size)]
     total = None if moments.second is None else moments.second + _fluctuation(block, chance)
-    covariances, S, turned = np.zeros((block.size, n, n)), total, np.zeros(n)
-    for row, step in zip([*at[1:], at[0]], block.steps, strict=True):
+    covariances, S = np.zeros((block.size, n, n)), total
+    maps = [_mean(laws, step)[0][: z.size, : z.size] for step in block.steps]
+    rounds, by_step, by_block = _rounds(maps), np.zeros(n), np.zeros(n)
+    for row, step, K, whole in zip([*at[1:], at[0]], block.steps, maps, rounds, strict=True):
         if S is None:
-            z = _mean(laws, step)[0][: z.size, : z.size] @ z
+            z = K @ z
         else:
             before = S
             z, S = _moved(laws, step, z, S)
             covariances[row] = S[:n, :n] - np.outer(z[:n], z[:n])
-            turned = np.maximum(turned, _change(_mean(laws, step)[0], before, S)[:n])
+            by_step = np.maximum(by_step, _change(K, before, S)[:n])
+            by_block = np.maximum(by_block, _change(whole, S, S)[:n])
         means[row] = z[:n]
     period = _least_period(means, SWING * scale)
     swings = np.ptp(means, axis=0) > SWING * scale
@@ -559,8 +562,8 @@ def _law(
         std[std < DEVIATION * scale] = 0.0
         kind[std > 0] = LimitKind.RANDOM_LIMIT
         # What comes back after a block repeats a cycle in every run, whatever its mean does.
-        kind[turned > (MOVEMENT * scale) ** 2] = LimitKind.PERIODIC
-        kind[_moves(block, total, chance)[:n] > (MOVEMENT * scale) ** 2] = LimitKind.FLUCTUATES
+        kind[by_step > (MOVEMENT * scale) ** 2] = LimitKind.PERIODIC
+        kind[by_block > (MOVEMENT * scale) ** 2] = LimitKind.FLUCTUATES
         group, camp = _groups(covariances, means, scale, signed=laws.model.network.signed)
     kind[swings & (kind != LimitKind.FLUCTUATES)] = LimitKind.PERIODIC
     kind[walks[:n]], kind[drifts[:n]] = LimitKind.WALKS, LimitKind.DRIFTS
@@ -585,14 +588,12 @@ def _fluctuation(block: _Block, chance: _Chance | None) -> Array:
     return np.asarray(solve_discrete_lyapunov(K0 @ F, F @ added @ F.T))
 
 
-def _moves(block: _Block, total: Array, chance: _Chance | None) -> Array:
-    """Return E|z_{t+block} − z_t|² of each entry in the limit."""
-    K0 = block.slow.K0
-    if chance is None:
-        after = K0 @ total @ K0.T + block.added
-    else:
-        after = chance.pairs.whole(chance.slow.K0 @ chance.pairs.half(total) + chance.noise)
-    return _change(K0, total, after)
+def _rounds(maps: Sequence[Array]) -> Iterator[Array]:
+    """Yield the product of a whole block that begins after each of its steps."""
+    eye = np.eye(len(maps[0]))
+    later = list(accumulate(reversed(maps[1:]), np.matmul, initial=eye))
+    earlier = accumulate(maps, lambda product, one: one @ product)
+    return (before @ after for before, after in zip(earlier, reversed(later), strict=True))
 
 
 def _change(K: Array, before: Array, after: Array) -> Array:
