@@ -380,7 +380,7 @@ def test_a_swing_that_noise_alone_drives_is_one_in_every_run() -> None:
     assert verdict.law.kinds == {LimitKind.PERIODIC}
 
 
-def test_agents_whose_opinions_are_equal_repeat_no_cycle_but_fluctuate_with_the_noise_of_one_who_is_alone_at_times() -> None:
+def test_equal_opinions_fluctuate_with_the_noise_of_one_who_is_alone_at_times() -> None:
     pair = block_diag(0.0, PAIR)
     network = TemporalNetwork.from_snapshots([path(3).adjacency.toarray(), pair], period=2)
     model = Model(network, [0.7, 0.7, 0.7], pressure="t^2", noise=Gaussian(0.5))
