@@ -247,7 +247,7 @@ def command_page() -> str:
 
 _BOUNDS = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "exclusiveMaximum": "< {}"}
 _NOUNS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "array": "list"}
-_TECHNICAL = 2**24 - 1  # bounds from which on only the engine or the machine sets them
+_TECHNICAL = 2**24 - 1  # larger bounds are those of the engine or the machine
 _LABEL = ("text", "whole number")
 
 

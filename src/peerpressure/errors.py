@@ -59,7 +59,7 @@ class NetworkError(InvalidInputError):
 
 
 class ScheduleError(InvalidInputError):
-    """A peer-pressure schedule or one of its values is not legal."""
+    """A peer-pressure schedule or one of its values is invalid."""
 
 
 class FormulaError(ScheduleError):

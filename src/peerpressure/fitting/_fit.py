@@ -342,7 +342,7 @@ def _settled(
         got = f"at most {int(steps.max(initial=0))} for an agent"
         # Who has enough for itself is not said to have too few.
         got = f"{spare} more" if enough.any() else got
-        raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
+        raise InvalidInputError(message(rule, got=got, remedy="observe longer, or estimate fewer parameters"))
     return enough
 
 
@@ -504,7 +504,7 @@ def _fit_answers(what: Unknowns, likelihood: AnswerLikelihood, level: float) -> 
     count = int(likelihood.answers.present.sum())
     if count <= len(likelihood.names):
         rule, got = "there must be more answers than unknown parameters", f"{count} for {len(likelihood.names)}"
-        raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
+        raise InvalidInputError(message(rule, got=got, remedy="observe longer, or estimate fewer parameters"))
     if np.nanstd(likelihood.answers.values) == 0:
         # Answers that differ may all be at one point of a scale that is not theirs.
         rule, got = (

@@ -154,7 +154,7 @@ def _pulled(design: FitDesign, sample: Sample, shared: Shared) -> tuple[_Fixed, 
         sample.kept.clear()
         sample.kept[key] = _fixed(design, sample, shared)
     of: _Fixed = sample.kept[key]
-    # Steps have one ρ each, so a whitened difference of two steps must be formed anew.
+    # Steps have one ρ each, so a whitened difference of two steps must be recomputed.
     P = design.whiten(shared.rho * of.coupling, shared.phi) if shared.phi else shared.rho * of.coupling
     return of, P, np.einsum("ti,...ti->...i", of.X, P) / of.norm
 

@@ -184,7 +184,7 @@ def _check_steps(events: Events) -> None:
     early = times < 1
     if early.any():
         got = first_few(_with_rows(times, early), int(early.sum()))
-        raise NetworkError("steps count from 1", got=got, remedy="give what holds from the start the time 1")
+        raise NetworkError("steps count from 1", got=got, remedy="give time 1 to what holds from the start")
     back = np.flatnonzero(times[1:] < times[:-1])
     if back.size:
         k = int(back[0]) + 1

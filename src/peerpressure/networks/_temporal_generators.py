@@ -39,7 +39,7 @@ from peerpressure.support.seeds import Seed
 def failing_edges(
     network: Network, probability: float, steps: int, *, seed: Seed = 0, repeat: bool = False
 ) -> TemporalNetwork:
-    """Return a network of which each edge is absent with a given probability at each step, independently [1]_.
+    """Return a network in which each edge is absent with a given probability at each step, independently [1]_.
 
     Of E edges, E(1 − p) are present on average, and 2Ep(1 − p) change from one step to the next.
 
@@ -233,7 +233,7 @@ def activity_driven(
 
 
 def rewiring(network: Network, rate: float, steps: int, *, seed: Seed = 0) -> TemporalNetwork:
-    """Return a network of which each edge is rewired with a given probability at each step after the first.
+    """Return a network in which each edge is rewired with a given probability at each step after the first.
 
     One end of the edge, either with probability ½, stays; the other moves to an agent drawn uniformly from those that
     are not yet neighbours.  The number of edges and their weights are conserved; of E edges, E(1 − rate)^(t − 1) have

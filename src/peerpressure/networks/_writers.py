@@ -227,7 +227,7 @@ def _check_labels(labels: Sequence[Label], fits: Callable[[str], bool], remedy: 
         misfits = [label for label in labels if read[str(label)] != label]  # text that would be read as numbers
     if misfits:
         got = first_few(map(repr, misfits), len(misfits))
-        raise NetworkError("this format holds labels that all are whole numbers or plain text", got=got, remedy=remedy)
+        raise NetworkError("labels in this format must all be whole numbers, or all plain text", got=got, remedy=remedy)
 
 
 def _is_plain(label: Label, fits: Callable[[str], bool]) -> bool:

@@ -90,7 +90,7 @@ def suffix_of(file: Path, known: Iterable[str] = FORMATS) -> str:
     suffix = file.suffix.lower()
     if suffix in PICKLES:
         remedy = "write .graphml from Python: a pickle can run code when it is loaded, and is never opened"
-        raise FileFormatError("a network file must be no pickle", got=repr(file.name), remedy=remedy)
+        raise FileFormatError("a network file must not be a pickle", got=repr(file.name), remedy=remedy)
     remedy = f"use one of {', '.join(known)}{did_you_mean(suffix, [*known]) if suffix else ''}"
     raise FileFormatError("a network file must have a known suffix", got=repr(file.name), remedy=remedy)
 

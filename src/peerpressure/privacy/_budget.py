@@ -114,7 +114,7 @@ class Budget:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row for each agent, by label, made anew at each access.
+        """One row for each agent, by label, built at each access.
 
         ``information`` is the Fisher information about its opinion when all others are known, ``own_information`` the
         part in its own series, and ``epsilon`` the ε that holds at ``delta``. With topics, information is the largest
@@ -612,8 +612,8 @@ def calibration_of(
 def _without_opinions(model: Model, sensitivity: float) -> Model:
     """Return the model with other hidden opinions, spread evenly over the sensitivity: pressure is public.
 
-    A schedule that suited the model's own opinions would tell of them. A given start is as far from the others' v as
-    opinions are from each other, since nobody may know how far it is from the true one.
+    A schedule that suited the model's own opinions would reveal something about them. A given start is as far from
+    the others' v as opinions are from each other, since nobody may know how far it is from the true one.
     """
     other = replace(model, hidden=sensitivity * np.linspace(-0.5, 0.5, model.n))
     if isinstance(model.start, str):

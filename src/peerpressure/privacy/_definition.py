@@ -129,7 +129,7 @@ class Definition:
     ------
     InvalidInputError
         If the start is not public, if all agents are insiders or one is for some of its topics only, or if an argument
-        is not legal.
+        is invalid.
 
     See Also
     --------

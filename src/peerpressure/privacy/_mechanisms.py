@@ -522,7 +522,7 @@ def frontier(
     ------
     InvalidInputError
         If the model is an SDE, if its start depends on the hidden opinions or y₀ = x₀ is observed, or if a horizon,
-        budget or design is not legal.
+        budget or design is invalid.
     TooLargeError
         If only some of more than 1,000 agents are observed.
 

@@ -292,7 +292,7 @@ def unbounded(steps: Steps, sums: ProductSums, allowed: Mask, *, signed: bool = 
 
     With weights of both signs, steps and sums are those of agents and images, and ``allowed`` (g, n) that of agents.
     """
-    # Steps without peer pressure say nothing of weights.
+    # Steps without peer pressure carry no information about weights.
     spare = np.count_nonzero(sums.rho) * sums.count - allowed.sum(axis=1) - sums.free - signed
     enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))
     likelihoods: list[Unbounded | None] = [None] * len(spare)

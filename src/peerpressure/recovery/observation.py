@@ -109,7 +109,7 @@ class Observation:
         if self.times is not None and 0 in self.times and not self.sees_start:
             remedy = "let the observer see the start, or leave 0 out of the times"
             raise InvalidInputError(
-                message("step 0 is seen only by who sees the start", got="0 among the times", remedy=remedy),
+                message("step 0 is observed only with sees_start", got="0 among the times", remedy=remedy),
                 argument="sees_start",
             )
 
@@ -348,7 +348,7 @@ class Answers:
 
 
 def answers_of(data: Data, model: System, observation: Observation | None = None) -> Answers:
-    """Return a run, table, array or file as checked observations of a model.
+    """Check a run, table, array or file, and return it as observations of a model.
 
     Parameters
     ----------

@@ -565,7 +565,7 @@ def scenario_from(
     lines: Lines | None = None,
     needs_run: bool = True,
 ) -> Scenario:
-    """Return the scenario that plain values describe.
+    """Return the scenario that a dictionary of plain values describes.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ class Observe(Section):
         PriorSection | None, Field(description="what is known of hidden opinions before any observation")
     ] = None
     step: Annotated[
-        str | None, Field(description="length of a step, such as '1 day', where observed answers have dates")
+        str | None, Field(description="length of a step, such as '1 day', if answers have dates")
     ] = None
     origin: Annotated[str | None, Field(description="date of step 0; by default the first date is step 1")] = None
     unknown_network: Annotated[

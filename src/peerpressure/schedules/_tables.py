@@ -21,7 +21,7 @@ from peerpressure.support.results import one_line
 @one_line
 @dataclass(frozen=True, eq=False)
 class Table(Schedule):
-    """Pressures ρ_1, ρ_2, …, ρ_T given one by one; there are none before or after.
+    """Pressures ρ_1, ρ_2, …, ρ_T given one by one, and undefined at other steps.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class SDE:
     Raises
     ------
     ModelError
-        If the model has no continuous form, or the step or a word is not legal.
+        If the model has no continuous form, or the step or a word is invalid.
 
     See Also
     --------

@@ -125,7 +125,7 @@ def simulate(
     Raises
     ------
     InvalidInputError
-        If an argument is not legal, or does not agree with the run that is resumed.
+        If an argument is invalid, or does not agree with the run that is resumed.
     TooLargeError
         If the run does not fit in memory.
     CancelledError

@@ -387,7 +387,7 @@ def _check_rows(
 COUNTS = frozenset(["wave", "w", "round", "survey", "panel", "step", "measurement", "observation", "obs"])
 TIMES = frozenset(["t", "time", "year", "y", "month", "m", "week", "wk", "day", "d", "date"])
 ANSWERS = ROLES["public"] | {"public"}
-YEAR = 1000  # numbers from which on are no counts
+YEAR = 1000  # from here on, numbers are not counts
 CLEARER = "call waves wave1, wave2 and so on, or use columns time, agent, public"
 
 _MONTH = re.compile(r"\d{4}-\d\d")

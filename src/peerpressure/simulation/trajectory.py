@@ -98,7 +98,7 @@ class State:
     Raises
     ------
     InvalidInputError
-        If a number or a shape is not legal.
+        If a number or a shape is invalid.
     """
 
     step: int

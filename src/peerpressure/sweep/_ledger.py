@@ -53,7 +53,7 @@ def damaged(why: str) -> DamagedSweepError:
 def no_room(got: str) -> SweepError:
     """Return the error for a disk that is full or not writable."""
     remedy = "free some space, or see who may write there, and run the sweep again"
-    return SweepError(message("the disk must take the results", got=got, remedy=remedy))
+    return SweepError(message("results must be written to disk", got=got, remedy=remedy))
 
 
 LOCK = "lock"

@@ -176,7 +176,7 @@ def _own_deviation(long_run: LongRun, agent: int) -> float | None:
     """Return the deviation of the limit of an agent who listens to nobody; None if frozen noise has no limit."""
     noise, sigma = long_run.model.noise, float(long_run.deviations[agent])
     if noise.is_zero or noise.autocorrelation < 1 or not sigma:
-        # Noise that is drawn anew moves the agent forever, about its opinion.
+        # Noise that is redrawn moves the agent forever, about its opinion.
         return 0.0
     scale = math.inf if long_run.noise_grows else noise.time_scale.growth.limit
     return None if scale is None else sigma * scale

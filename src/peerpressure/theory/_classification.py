@@ -101,7 +101,7 @@ class Outcome(Enum):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether all public opinions converge to one value, be it v or not; None if that is not known."""
+        """Whether all public opinions converge to one value, v or another one; None if that is not known."""
         if self is Outcome.UNKNOWN:
             return None
         return self in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)

@@ -132,7 +132,7 @@ def _outcome(long_run: LongRun, measured: Distance, threshold: float) -> Outcome
 
 
 def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit:
-    """Return the value that all public opinions converge to, be it v or not.
+    """Return the value that all public opinions converge to, v or another one.
 
     Where Σ 1/ρ_t converges, the start and early noise are never forgotten, and the limit is that of the consensus mode
     Σ d y/Σ d; on a bipartite network the two sides then exchange two values forever. Where hidden opinions adapt

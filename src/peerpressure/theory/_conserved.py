@@ -75,7 +75,7 @@ class Conserved:
     """Conserved quantities: weighted sums of public and hidden opinions after some step, and of later noise.
 
     ``weights`` has shape (sums, 2·agents). Noise that is drawn once goes on with the weights ``carry``, shape (sums,
-    agents), in units of a draw; noise drawn anew adds ``variance``, shape (sums,). Later disagreement of size 1 moves
+    agents), in units of a draw; redrawn noise adds ``variance``, shape (sums,). Later disagreement of size 1 moves
     the sums by at most ``neglected``, and by ``neglected_if_falling`` if it falls like 1/ρ_t from now on;
     ``uncertain`` is the error of the weights themselves.
     """

@@ -23,7 +23,7 @@ from peerpressure.support.results import one_line, read_only
 from peerpressure.theory._reasons import Reason, ReasonRow
 from peerpressure.theory.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 
-# Settling times: the steps from which on agents are close to each other, and to v.
+# Settling times: the steps from which agents stay close to each other, and to v.
 
 # Tolerance as a share of the range of opinions, to one digit.
 SHARE = 0.05
@@ -34,7 +34,7 @@ _OMITTED: ReasonRow[None] = ReasonRow("settling_omitted", "Not known: {why}.")
 @one_line
 @dataclass(frozen=True)
 class Settling:
-    """Steps from which on agents are within a tolerance of each other, and of v, up to the last step.
+    """Steps from which agents stay within a tolerance of each other, and of v, up to the last step.
 
     Distances are root mean squares over the noise and over agents, or pairs of agents; they are exact, or bounded from
     below on large networks with noise. In continuous time they are those at the steps of the equation, and nothing is
@@ -47,10 +47,10 @@ class Settling:
     steps : int
         The last step that is considered; nothing is claimed about later ones.
     each_other : int, optional
-        First step from which on two agents, taken at random, are within the tolerance of each other; None if they are
+        First step from which two agents, taken at random, stay within the tolerance of each other; None if they are
         not at the last step.
     value : int, optional
-        First step from which on an agent is within the tolerance of v; None if it is not at the last step.
+        First step from which an agent stays within the tolerance of v; None if it is not at the last step.
     step_length : float, optional
         Length of a step in continuous time.
     is_bound : bool, default False
@@ -173,7 +173,7 @@ class Forecast:
     hidden_mean, hidden_disagreement : float, optional
         Where hidden opinions adapt, their mean over agents and the root mean square of their distances from it.
     settling : Settling, optional
-        Steps from which on agents are close to each other and to v; lower bounds of them for networks with noise that
+        Steps from which agents stay close to each other and to v; lower bounds of them for networks with noise that
         are too large for the covariance of every step.
     settling_omitted : Reason, optional
         Why there are none, for instance because all opinions are equal and no tolerance is given.

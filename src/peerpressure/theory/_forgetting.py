@@ -106,7 +106,7 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Array:
     Raises
     ------
     InvalidInputError
-        If a time is not legal, or hidden opinions adapt and ``exact`` is False.
+        If a time is invalid, or hidden opinions adapt and ``exact`` is False.
 
     See Also
     --------
@@ -270,7 +270,7 @@ class Retention:
     information : array of shape (agents,)
         The sum over all steps of the square of the share with which an agent enters the step. An observer of all steps
         of an agent, each with noise of standard deviation σ, has at most ``information``/σ² Fisher information about
-        x₀. It is ∞ where the sum diverges, nan where that is not known.
+        x₀. It is ∞ where the sum diverges, nan if that is unknown.
 
     See Also
     --------
@@ -373,7 +373,7 @@ def _followed(adaptation: Adaptation, factors: Array, steps: int) -> tuple[Array
 
 
 def _rates(adaptation: Adaptation, begin: int, end: int, *, asked: bool) -> Array | None:
-    """Return the common rates of steps begin + 1…end; None if they are not legal and were not asked for."""
+    """Return the common rates of steps begin + 1…end; None if they are invalid and were not asked for."""
     try:
         return adaptation.pace(np.arange(begin + 1, end + 1))
     except InvalidInputError:
@@ -428,7 +428,7 @@ def _first_below_half(left: float, sums: Array, log_t: Array) -> float:
 
 
 def _sum_of_squares(adaptation: Adaptation, factor: float, sums: Array, log_t: Array) -> float:
-    """Return the sum of exp(−2Λ) over later steps: ∞ where it diverges, nan where that is not known."""
+    """Return the sum of exp(−2Λ) over later steps: ∞ where it diverges, nan if that is unknown."""
     from scipy.integrate import simpson
 
     exponent, times = adaptation.rate.growth.exponent, np.exp(log_t)

@@ -376,7 +376,7 @@ def _classes(K: Array) -> list[tuple[NDArray[np.int64], int]]:
 
 
 def _drifts(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
-    """Return which opinions frozen noise moves ever further, shape (2n,); None where that is not resolved."""
+    """Return which opinions frozen noise moves ever further, shape (2n,); None if that is not resolved."""
     laws, n = block.laws, block.laws.model.n
     inner = slice(0, 2 * n)
     if not laws.frozen:

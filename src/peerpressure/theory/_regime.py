@@ -216,7 +216,7 @@ def noise_sum_diverges(model: Model, *, averaged: bool) -> bool | None:
 
 
 def converges_almost_surely(model: Model) -> bool | None:
-    """Whether a consensus that is reached in mean square is reached almost surely too; None where that is not known.
+    """Whether a consensus that is reached in mean square is reached almost surely too; None if that is unknown.
 
     The common value fluctuates with variance κσ̄²/(2ρ_t) and forgets itself within ρ_t/κ steps. So deviations of size
     ε recur with a chance of order exp(−ε²ρ_t/(κσ̄_t²))/ρ_t per step, whose sum is finite for every ε exactly if

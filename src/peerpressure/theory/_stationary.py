@@ -284,7 +284,7 @@ def _connected_parts(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.i
 
 # The mean on random networks.
 #
-# Where A_t is drawn anew in every step, y_{t−1} does not depend on C_t and g_t, so the mean obeys
+# If A_t is redrawn at every step, y_{t−1} does not depend on C_t and g_t, so the mean obeys
 # E y_t = E[g]∘x₀ + E[C] E y_{t−1}, with the limit (I − E[C])⁻¹ (E[g]∘x₀). Averaging the networks first, and then their
 # fixed point, gives another value, since C_t is not linear in A_t.
 

@@ -125,7 +125,7 @@ class HiddenOutcome:
     Attributes
     ----------
     agrees : bool or None
-        Whether their differences vanish; None where that is not known. Where all agents adapt forever, public opinions
+        Whether their differences vanish; None if that is unknown. Where all agents adapt forever, public opinions
         that agree imply it, but not the other way round.
     half_life : tuple of (float, float)
         Least and greatest number of steps after which the weight of an agent's initial opinion in its hidden opinion is
@@ -245,7 +245,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether all public opinions converge to one value, be it v or not; None if that is not known."""
+        """Whether all public opinions converge to one value, v or another one; None if that is not known."""
         return self.outcome.agrees
 
     @property

@@ -37,7 +37,7 @@ STEPS_TOGETHER = 1024
 
 
 class System(Protocol):
-    """A model in discrete time (`Model`) or continuous time (`SDE`): what readers of either may ask of it.
+    """What models in discrete time (`Model`) and in continuous time (`SDE`) have in common.
 
     Attributes
     ----------

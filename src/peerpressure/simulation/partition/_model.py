@@ -217,7 +217,7 @@ class PartitionedModel:
         Raises
         ------
         InvalidInputError
-            If an argument is not legal, or the checkpoints are those of another run.
+            If an argument is invalid, or the checkpoints are those of another run.
         TooLargeError
             If the run does not fit in memory.
         CancelledError

@@ -152,7 +152,7 @@ class PartitionedNetwork:
         FileFormatError
             If the file is missing, damaged or of another format.
         NetworkError
-            If an edge is not legal, or agents are not numbers.
+            If an edge is invalid, or agents are not numbers.
         """
         together = Together(comm)
         cuts, rows = read_rows(together, path, n, directed=directed, signed=signed)

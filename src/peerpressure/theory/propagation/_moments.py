@@ -201,7 +201,7 @@ def moments(
     Raises
     ------
     InvalidInputError
-        If times, weights or ``what`` are not legal, or there are too many agents for their covariance.
+        If times, weights or ``what`` are invalid, or there are too many agents for their covariance.
     CancelledError
         If ``should_stop`` returns True.
 
