@@ -41,9 +41,11 @@ from peerpressure.scenario.section import (
     union_of,
 )
 
-Length: TypeAlias = Annotated[Count | None, Field(description="number of steps that are drawn; that of the run if left out")]
+Length: TypeAlias = Annotated[
+    Count | None, Field(description="number of steps that are drawn; that of the run if left out")
+]
 Repeat: TypeAlias = Annotated[
-    bool | None, Field(description="whether these steps repeat, or the last network stays; they repeat if steps is given")
+    bool | None, Field(description="whether these steps repeat, or the last network stays; true if steps is given")
 ]
 # Keys of a random generator that the run has defaults for.
 _FROM_RUN: dict[str, Any] = {"steps": (Length, None), "repeat": (Repeat, None), "seed": (OwnSeed, None)}

@@ -220,9 +220,7 @@ class Observe(Section):
     prior: Annotated[
         PriorSection | None, Field(description="what is known of hidden opinions before any observation")
     ] = None
-    step: Annotated[
-        str | None, Field(description="length of a step, such as '1 day', if answers have dates")
-    ] = None
+    step: Annotated[str | None, Field(description="length of a step, such as '1 day', if answers have dates")] = None
     origin: Annotated[str | None, Field(description="date of step 0; by default the first date is step 1")] = None
     unknown_network: Annotated[
         UnknownNetwork | None, Field(description="the observer does not know the network and infers it")

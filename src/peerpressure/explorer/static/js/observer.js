@@ -85,7 +85,7 @@ export class ObserverControls {
     if (!this.#observe.agents) this.#selection = "all";
     else if (this.#selection === "all") this.#selection = "share";
     const selection = segmented({
-      label: "Who is seen",
+      label: "Observed agents",
       options: SELECTIONS,
       value: this.#selection,
       onChange: (id) => this.#select(id),
@@ -231,7 +231,7 @@ export class ObserverControls {
   #showInsiders() {
     const insiders = /** @type {AgentLabel[]} */ (this.store.scenario.privacy?.insiders ?? []);
     const choice = segmented({
-      label: "Who tells it what they know",
+      label: "Insiders, who tell it what they know",
       options: INSIDERS,
       value: insiders.length ? "followed" : "nobody",
       onChange: (id) => {

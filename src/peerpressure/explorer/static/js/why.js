@@ -160,7 +160,7 @@ const COURSES = {
     ],
     [
       courses((start, step) => start * (0.4 + 0.6 * 0.7 ** step)),
-      "It keeps what they say apart. They come closer, and never together.",
+      "It keeps what they say apart. They come closer, but never agree.",
     ],
     [
       ends([28, 38, 42, 46, 62, 74], null),
@@ -197,7 +197,7 @@ export function reasonsInPictures({ outcome }, adapts) {
     ...middle,
     [
       remain,
-      "Nobody has changed what they think. Who knows the rule can subtract the part of the neighbours, and is left with it.",
+      "Nobody has changed what they think. Whoever knows the rule can subtract the neighbours' part, and is left with it.",
     ],
   ];
   return frames.map(([draw, words]) => {
