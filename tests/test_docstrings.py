@@ -1,4 +1,4 @@
-"""Docstrings of the public interface, validated by numpydoc; ``python -m tests.test_docstrings`` prints the report."""
+"""Docstrings of the public interface, validated by numpydoc."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import inspect
 import re
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from numpydoc.docscrape import get_doc_object
-from numpydoc.validate import ERROR_MSGS, Validator, validate
+from numpydoc.validate import Validator, validate
 
 import peerpressure
 from peerpressure.networks import DYNAMICS, GENERATORS, TEMPORAL
@@ -138,14 +137,14 @@ def documented(obj_name: str) -> PublicValidator:
     return PublicValidator(public()[obj_name])
 
 
-def errors(name: str, *, excused: bool = True) -> list[tuple[str, str]]:
+def errors(name: str) -> list[tuple[str, str]]:
     """Return the codes and texts of what numpydoc finds in the docstring of a public object."""
     found = public()[name]
-    skipped = set(NOWHERE) if excused else set()
+    skipped = set(NOWHERE)
     member = not inspect.isclass(found) and "." in getattr(found, "__qualname__", ".")
-    if excused and (member or (inspect.isclass(found) and issubclass(found, Exception))):
+    if member or (inspect.isclass(found) and issubclass(found, Exception)):
         skipped |= ONLY_OF_FUNCTIONS_AND_CLASSES
-    if excused and member and _overrides(found):
+    if member and _overrides(found):
         skipped |= NOT_OF_OVERRIDES
     return [error for error in validate(name, documented)["errors"] if error[0] not in skipped]
 
@@ -235,18 +234,3 @@ def _unbound(text: str) -> set[str]:
 
 def _namespace(name: str) -> str:
     return max((one for one in NAMESPACES if f"{name}.".startswith(f"{one}.") or not one), key=len)
-
-
-def report(excused: bool = True) -> str:
-    """Return how often each check fails, over all public objects."""
-    counts = Counter(code for name in public() for code, _ in errors(name, excused=excused))
-    lines = [f"{count:5d}  {code}  {ERROR_MSGS[code]}" for code, count in sorted(counts.items())]
-    return "\n".join([f"{len(public())} public objects, {counts.total()} errors", *lines])
-
-
-if __name__ == "__main__":
-    if "--list" in sys.argv:
-        for each in public():
-            for code, text in errors(each):
-                print(f"{each}: {code} {text}")
-    print(report(excused="--all" not in sys.argv))

@@ -93,6 +93,7 @@ def test_diagnose_says_what_the_library_says(file: Path, capfd: Captured) -> Non
     [
         (["--adaptation", "0.1"], GIVING_WAY),
         (["--dynamics", "failing:0.3"], FAILING),
+        (["--adaptation", "0.1", "--continuous"], GIVING_WAY.partition("[observe]")[0] + "[time]\n"),
     ],
 )
 def test_flags_stand_for_sections(flags: list[str], text: str, capfd: Captured, tmp_path: Path) -> None:
@@ -108,19 +109,6 @@ def test_continuous_time_has_a_flag(capfd: Captured) -> None:
     graph = ["--network", "star:5", "--pressure", "t^2", "--json"]
     assert run(capfd, "diagnose", *graph).json["outcome"] == "oscillation"
     assert run(capfd, "diagnose", *graph, "--continuous").json["outcome"] == "biased_consensus"
-
-
-@pytest.mark.parametrize(
-    ("more", "outcome"),
-    [(["--adaptation", "0.1"], "biased_consensus"), (["--dynamics", "failing:0.3"], "disagreement")],
-    ids=["adaptation", "dynamics"],
-)
-def test_flags_of_extensions_hold_in_continuous_time(more: list[str], outcome: str, capfd: Captured) -> None:
-    there = ["--network", "cycle:7", "--noise", "gaussian:0.3", "--steps", "30", "--continuous", "--json"]
-    answer = run(capfd, "diagnose", *there, *more)
-    assert (answer.status, answer.json["outcome"]) == (0, outcome)
-    plain = run(capfd, "diagnose", *there).json
-    assert answer.json["forecast"]["rms_distance"] != plain["forecast"]["rms_distance"]
 
 
 def test_recover_finds_what_is_held_now_or_was_at_first(capfd: Captured, tmp_path: Path) -> None:

@@ -183,64 +183,43 @@ def below(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield from below(inner, f"{name} {child}".strip())
 
 
+# The paths that each command takes.
+PATHS = """\
+new: folder
+check: file
+run: file out
+diagnose: file
+recover: answers scenario network out figure
+compare: answers network agents report out
+fit: answers network agents out
+response: answers network report out
+infer: answers out
+convert: source out
+partition: network out
+paper: out
+release: file out
+info: place
+simulate: out
+explore: export
+story: out
+rerun: folder out
+report: folder out
+sweep run: file out
+sweep status: place
+sweep collect: place out
+sweep plot: place out"""
+
+
 def test_every_path_is_an_input_or_a_declared_output() -> None:
     # An option that writes must be declared, or what it writes to would count as read and be refused.
-    found = {
-        (name, param.name)
-        for name, command in below(typer.main.get_command(cli.app))
-        for param in command.params
-        if Path in (param.type_descriptor.annotation, *get_args(param.type_descriptor.annotation))
-    }
-    assert found == {
-        ("new", "folder"),
-        ("check", "file"),
-        ("run", "file"),
-        ("run", "out"),
-        ("diagnose", "file"),
-        ("recover", "answers"),
-        ("recover", "scenario"),
-        ("recover", "network"),
-        ("recover", "out"),
-        ("recover", "figure"),
-        ("compare", "answers"),
-        ("compare", "network"),
-        ("compare", "agents"),
-        ("compare", "report"),
-        ("compare", "out"),
-        ("fit", "answers"),
-        ("fit", "network"),
-        ("fit", "agents"),
-        ("response", "answers"),
-        ("response", "network"),
-        ("response", "report"),
-        ("response", "out"),
-        ("fit", "out"),
-        ("infer", "answers"),
-        ("infer", "out"),
-        ("convert", "source"),
-        ("convert", "out"),
-        ("partition", "network"),
-        ("partition", "out"),
-        ("paper", "out"),
-        ("release", "file"),
-        ("release", "out"),
-        ("info", "place"),
-        ("simulate", "out"),
-        ("explore", "export"),
-        ("story", "out"),
-        ("rerun", "folder"),
-        ("rerun", "out"),
-        ("report", "folder"),
-        ("report", "out"),
-        ("sweep run", "file"),
-        ("sweep run", "out"),
-        ("sweep status", "place"),
-        ("sweep collect", "place"),
-        ("sweep collect", "out"),
-        ("sweep plot", "place"),
-        ("sweep plot", "out"),
-    }
-    assert {param for _, param in found} & set(OUTPUTS) == {"out", "figure", "report", "export"}
+    found: dict[str, set[str]] = {}
+    for name, command in below(typer.main.get_command(cli.app)):
+        for param in command.params:
+            if Path in (param.type_descriptor.annotation, *get_args(param.type_descriptor.annotation)):
+                found.setdefault(name, set()).add(param.name)
+    listed = {name: set(params.split()) for name, _, params in (line.partition(": ") for line in PATHS.splitlines())}
+    assert found == listed
+    assert set().union(*found.values()) & set(OUTPUTS) == {"out", "figure", "report", "export"}
 
 
 @pytest.mark.usefixtures("worker_here")
@@ -248,11 +227,8 @@ def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[s
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
     written = {
         "estimates": ("recover", "observed.csv", "--scenario", "study.toml"),
-        "edges": ("recover", "observed.csv", "--scenario", "study.toml", "--unknown-network"),
         "sweep": ("sweep", "collect", "sweep.toml"),
     }
-    # Two observed steps do not suffice to infer a network.
-    del written["edges"]
     readers = {"csv": pd.read_csv, "parquet": pd.read_parquet}
     for (name, command), (suffix, read) in product(written.items(), readers.items()):
         out = study / f"{name}.{suffix}"

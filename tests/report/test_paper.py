@@ -83,14 +83,10 @@ def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: py
     some = {name: FIGURES[name] for name in ("size_effect", "tuning")}
     monkeypatch.setattr(paper, "FIGURES", some)
     told: list[str] = []
-    single, parallel = (paper._drawings(tables, workers, told.append, paper.KINDS) for workers in (1, 2))
+    single, parallel = (paper._drawings(tables, workers, told.append, ("svg",)) for workers in (1, 2))
     assert single == parallel
     assert list(single) == list(some)
-    files = single["tuning"].files
-    assert set(files) == {"pdf", "png", "svg"}
-    assert files["pdf"].startswith(b"%PDF")
-    assert files["png"].startswith(b"\x89PNG")
-    assert b"<svg" in files["svg"]
+    assert b"<svg" in single["tuning"].files["svg"]
     assert told[-1] == "drawing figures (2 of 2)"
 
 

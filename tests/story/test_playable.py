@@ -37,20 +37,28 @@ def recorded(name: str = "SMALL") -> Any:
     return record({"scenario": scenario}, Limits(), "")
 
 
-def played(question: str, scenario: dict[str, Any], one: Any = None) -> dict[str, Any]:
-    """Return what Node makes of a question about a changed scenario: an answer, or the error in its place."""
+def played(questions: list[tuple[str, dict[str, Any]]], one: Any = None) -> list[dict[str, Any]]:
+    """Return what Node makes of questions about changed scenarios: an answer, or the error in its place."""
     code = f"""
         import {{ text }} from "node:stream/consumers";
         const page = await import("{PLAYABLE}");
-        const {{ question, scenario, model, base }} = JSON.parse(await text(process.stdin));
-        const answer = () => {{
+        const {{ questions, model, base }} = JSON.parse(await text(process.stdin));
+        const answer = (question, scenario) => {{
             try {{ return Buffer.from(page.played(question, scenario, model, [3])).toString("base64"); }}
             catch (error) {{ return {{ [error.name]: error.message }}; }} }};
-        console.log(JSON.stringify({{ can: page.canPlay(scenario, base), answer: answer() }}));"""
+        console.log(JSON.stringify(questions.map(([question, scenario]) =>
+            ({{ can: page.canPlay(scenario, base), answer: answer(question, scenario) }}))));"""
     one = one or recorded()
-    given = {"question": question, "scenario": scenario, "model": json.loads(one.answers["0/model"])}
-    given["base"] = one.scenarios[0]
-    return dict(json.loads(run_node("--input-type=module", "--eval", code, text=json.dumps(given))))
+    given = {"questions": questions, "model": json.loads(one.answers["0/model"]), "base": one.scenarios[0]}
+    return list(json.loads(run_node("--input-type=module", "--eval", code, text=json.dumps(given))))
+
+
+@cache
+def played_changes() -> dict[str, list[dict[str, Any]]]:
+    """Return what the page answers to each question about each of the changes."""
+    names = ("run", "exact", "recovered")
+    found = iter(played([(name, {**SMALL, **change}) for name in names for change in CHANGES]))
+    return {name: [next(found) for _ in CHANGES] for name in names}
 
 
 @pytest.mark.parametrize("number", range(len(CHANGES)))
@@ -64,7 +72,7 @@ def test_an_exported_page_computes_what_the_server_answers(number: int) -> None:
         "recovered": recovered_answer(built, limits),
     }
     for question, answer in questions.items():
-        found = played(question, scenario)
+        found = played_changes()[question][number]
         assert found["can"]
         facts, arrays = unpack(base64.b64decode(found["answer"]))
         own, expected = unpack(answer)
@@ -86,17 +94,20 @@ def test_an_exported_page_computes_what_the_server_answers(number: int) -> None:
 
 def test_what_the_engine_does_not_cover_is_refused_by_name_or_not_offered() -> None:
     assert "a table" not in json.dumps(_PLAYED)
-    assert not played("run", {**SMALL, "network": {"named": "karate"}})["can"]
-    assert not played("run", {**SMALL, "run": {"steps": 40, "replicates": 3, "seed": 2}})["can"]
-    refused: dict[str, dict[str, Any]] = {
+    runs: dict[str, dict[str, Any]] = {
         "at most": {"run": {"steps": 10**6, "seed": 1}},
         "ar1 in time": {"noise": {"law": "gaussian", "std": 1, "temporal": {"kind": "ar1", "coefficient": 0.5}}},
-        "save the scenario": {},
+        "t +": {"pressure": {"formula": "t +"}},
+        "another network": {"network": {"named": "karate"}},
+        "another seed": {"run": {"steps": 40, "replicates": 3, "seed": 2}},
     }
-    for words, change in refused.items():
-        found = played("budget" if not change else "run", {**SMALL, **change})["answer"]
-        assert words in found["NotCovered"]
-    assert "FormulaError" in played("run", {**SMALL, "pressure": {"formula": "t +"}})["answer"]
+    asked = [*(("run", {**SMALL, **change}) for change in runs.values()), ("budget", SMALL)]
+    long, correlated, formula, network, seed, budget = played(asked)
+    assert not network["can"]
+    assert not seed["can"]
+    assert "FormulaError" in formula["answer"]
+    for one, words in ((long, "at most"), (correlated, "ar1 in time"), (budget, "save the scenario")):
+        assert words in one["answer"]["NotCovered"]
     # Controls are offered for what the page computes, and for nothing else.
     choices = json.loads(recorded().catalogue)
     assert choices["recorded"]["plays"]
@@ -129,10 +140,10 @@ def test_what_a_page_lets_a_reader_change_it_computes(name: str) -> None:
     scenario, plays = PAGES[name]
     one = record({"scenario": scenario}, Limits(), "")
     assert json.loads(one.catalogue)["recorded"]["plays"] == plays
-    for change in ({"pressure": {"kind": "power", "exponent": 0.5}}, {"noise": {"law": "laplace", "std": 0.1}}, {}):
-        if plays:
-            run = {**one.scenarios[0]["run"], "steps": 20}
-            changed: dict[str, Any] = {**one.scenarios[0], **change, "run": run}
-            found = played("run", changed, one)
+    if plays:
+        base = dict(one.scenarios[0]) | {"run": {**one.scenarios[0]["run"], "steps": 20}}
+        changes: list[dict[str, Any]] = [{"pressure": {"kind": "power", "exponent": 0.5}}, {}]
+        changes.append({"noise": {"law": "laplace", "std": 0.1}})
+        for found in played([("run", base | change) for change in changes], one):
             assert found["can"]
             assert isinstance(found["answer"], str), found
