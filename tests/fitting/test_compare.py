@@ -35,8 +35,7 @@ def test_pressure_that_grows_is_found_among_all_rivals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "pressure", "adaptation"),
-    [("none", 0.0, 0.0), ("constant", 0.5, 0.0), ("constant+adaptation", 0.5, 0.1)],
+    ("truth", "pressure", "adaptation"), [("none", 0.0, 0.0), ("constant", 0.5, 0.0), ("constant+adaptation", 0.5, 0.1)]
 )
 def test_the_truth_wins(truth: str, pressure: float, adaptation: float) -> None:
     network = graph(20)

@@ -401,10 +401,7 @@ def test_adaptation_in_weak_data_is_bounded_or_said_to_be_open(start: Any) -> No
     np.testing.assert_array_equal(fitted.identifiable, p.identified)
     none, all_of_it = (p.low == 0) & (p.high < 1), (p.low > 0) & (p.high == 1)
     assert none.any()
-    limits = {
-        "no adaptation": none.sum(),
-        "complete adaptation": all_of_it.sum(),
-    }
+    limits = {"no adaptation": none.sum(), "complete adaptation": all_of_it.sum()}
     said = [f"adaptation is not distinguishable from {name} in {k} of 16 replicates" for name, k in limits.items() if k]
     assert [note for note in fitted.notes if "distinguishable" in note] == said
     lost = (~p.identified).sum()

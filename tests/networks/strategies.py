@@ -17,9 +17,7 @@ WORDS = st.text("abcxyzÄß_-", min_size=1, max_size=6)
 
 @st.composite
 def networks(
-    draw: st.DrawFn,
-    labels: st.SearchStrategy[Hashable] | None = None,
-    weights: st.SearchStrategy[float] = WEIGHTS,
+    draw: st.DrawFn, labels: st.SearchStrategy[Hashable] | None = None, weights: st.SearchStrategy[float] = WEIGHTS
 ) -> Network:
     """A connected network of 2 to 9 agents: a random tree and a few more edges."""
     n = draw(st.integers(2, 9))

@@ -367,11 +367,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "a number for a name": (".edgelist", "0 1 {'weight': 1}\n1 2 {3: 4}\n", "line 2 .*dictionary"),
     "a set": (".edgelist", "0 1 {'weight': 1}\n1 2 {'a', 'b'}\n", "line 2 .*dictionary"),
     "a deep dictionary": (".edgelist", f"0 1 {{'weight': 1}}\n1 2 {{'weight': {DEEP}}}\n", "line 2 .*dictionary"),
-    "a long weight": (
-        ".edgelist",
-        f"0 1 {{'weight': 1}}\n1 2 {{'weight': '{'9' * 20_000}'}}\n",
-        "line 2 .*dictionary",
-    ),
+    "a long weight": (".edgelist", f"0 1 {{'weight': 1}}\n1 2 {{'weight': '{'9' * 20_000}'}}\n", "line 2 .*dictionary"),
     "no dictionary": (".edgelist", "0 1 {'weight': 1}\n1 2\n", "line 2 .*dictionary"),
     "a comment in a list of NetworkX": (
         ".edgelist",
@@ -580,10 +576,7 @@ def test_edges_that_go_both_ways_are_no_directed_ones(tmp_path: Path) -> None:
 
 
 def test_unused_attributes_of_edges_are_named(tmp_path: Path) -> None:
-    for suffix, text in {
-        ".gml": GML.replace("value", "kg"),
-        ".graphml": GRAPHML.replace('"weight"', '"kg"'),
-    }.items():
+    for suffix, text in {".gml": GML.replace("value", "kg"), ".graphml": GRAPHML.replace('"weight"', '"kg"')}.items():
         file = write(tmp_path, suffix, text)
         assert not read_network(file).is_weighted
         assert "attributes of edges not used: 'kg'" in str(describe_network_file(file))

@@ -134,13 +134,7 @@ def test_network_is_immutable_and_leaves_its_input_alone() -> None:
         network.labels = ("a", "b")  # type: ignore[misc]
     copies = [network, pickle.loads(pickle.dumps(network)), copy.deepcopy(network)]
     for one in copies:
-        arrays = [
-            one.adjacency.data,
-            one.adjacency.indices,
-            one.adjacency.indptr,
-            one.degrees,
-            one.laplacian.data,
-        ]
+        arrays = [one.adjacency.data, one.adjacency.indices, one.adjacency.indptr, one.degrees, one.laplacian.data]
         assert not any(array.flags.writeable for array in arrays)
 
 
@@ -370,11 +364,7 @@ def test_edges_without_a_weight_among_others_count_one_as_in_networkx() -> None:
     [
         ([("a", "b", 2.0)], [2.0], "weights must be given once, got some with the edges"),
         ([("a", "b", "heavy")], None, "weights must be real numbers"),
-        (
-            [("a", "b", 1.0, 2.0)],
-            None,
-            "two agents, got .* at position 0; give .source, target. or",
-        ),
+        ([("a", "b", 1.0, 2.0)], None, "two agents, got .* at position 0; give .source, target. or"),
         ([("a", "b", None)], None, "weight"),
         ([("a", "b", -1.0)], None, "signed"),
         (["abc"], None, "an edge must be two agents, got 'abc'"),

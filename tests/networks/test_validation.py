@@ -67,14 +67,8 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
         matrix(changed((0, 1, 0)), NAMES),
         ["'bob' to 'ann' 1.0 but back 0.0", "a directed network keeps them"],
     ),
-    "negative": (
-        matrix(changed((0, 1, -1), (1, 0, -1)), NAMES),
-        ["-1.0 between 'ann' and 'bob';", "above 0"],
-    ),
-    "nan": (
-        matrix(changed((0, 1, np.nan), (1, 0, np.nan)), NAMES),
-        ["nan between 'ann' and 'bob'", "number"],
-    ),
+    "negative": (matrix(changed((0, 1, -1), (1, 0, -1)), NAMES), ["-1.0 between 'ann' and 'bob';", "above 0"]),
+    "nan": (matrix(changed((0, 1, np.nan), (1, 0, np.nan)), NAMES), ["nan between 'ann' and 'bob'", "number"]),
     "infinite": (matrix(changed((1, 2, np.inf)), NAMES), ["inf between 'bob' and 'cat'"]),
     "overflowing sum": (edges([("a", "b"), ("b", "c")], [1e308, 1e308]), ["finite", "divide"]),
     "repeated label": (matrix(PATH, ["ann", "bob", "ann"]), ["repeated 'ann'", "label of its own"]),
@@ -93,10 +87,7 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
         graph(nx.MultiGraph([("a", "b", {"weight": 1}), ("a", "b", {"weight": 5})])),
         ["'a' and 'b' with 1.0 and 5.0"],
     ),
-    "weight is text": (
-        graph(nx.Graph([("a", "b", {"weight": "much"})])),
-        ["'much' at ('a', 'b')", "numbers"],
-    ),
+    "weight is text": (graph(nx.Graph([("a", "b", {"weight": "much"})])), ["'much' at ('a', 'b')", "numbers"]),
     "weights too few": (edges([("a", "b"), ("b", "c")], [1.0]), ["(1,) for 2 edges", "order"]),
     "edge of four": (
         edges([("a", "b"), ("a", "b", 2, 3)]),

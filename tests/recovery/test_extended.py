@@ -12,16 +12,7 @@ import peerpressure as pp
 from peerpressure.recovery import METHODS, information, recover
 from peerpressure.theory._forgetting import retention
 from tests.builders import random_model
-from tests.recovery.cases import (
-    FACTORS,
-    NEEDS_ALL,
-    STARTS,
-    STEPS,
-    VIEWS,
-    assert_same,
-    extended,
-    small_model,
-)
+from tests.recovery.cases import FACTORS, NEEDS_ALL, STARTS, STEPS, VIEWS, assert_same, extended, small_model
 
 
 @pytest.mark.parametrize("noise", ["ar1", "some without"])

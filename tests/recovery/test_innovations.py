@@ -60,9 +60,7 @@ def test_a_mask_that_changes_its_size_is_no_mask() -> None:
 
 
 @given(
-    phi=st.floats(-0.9, 0.9),
-    exponent=st.floats(-1.0, 1.0),
-    times=st.sets(st.integers(1, 30), min_size=1, max_size=12),
+    phi=st.floats(-0.9, 0.9), exponent=st.floats(-1.0, 1.0), times=st.sets(st.integers(1, 30), min_size=1, max_size=12)
 )
 @settings(max_examples=60, deadline=None)
 def test_time_weights_are_the_best_linear_ones(phi: float, exponent: float, times: set[int]) -> None:

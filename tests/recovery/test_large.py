@@ -150,9 +150,7 @@ def test_known_starts_of_some_in_a_large_network(
 
 
 @pytest.mark.parametrize(
-    ("model", "steps"),
-    [(thirty(), 10), (SINGULAR, 1), (FORGETFUL, 4)],
-    ids=["thirty agents", "singular", "forgetful"],
+    ("model", "steps"), [(thirty(), 10), (SINGULAR, 1), (FORGETFUL, 4)], ids=["thirty agents", "singular", "forgetful"]
 )
 def test_information_and_exposure_of_large_networks(
     model: pp.Model, steps: int, monkeypatch: pytest.MonkeyPatch

@@ -15,12 +15,7 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model.step import Array
 from peerpressure.sde import SDE, euler_moments, euler_step, moments_at
-from peerpressure.sde.euler import (
-    shrinking_steps,
-    step_count,
-    weak_errors,
-    with_step,
-)
+from peerpressure.sde.euler import shrinking_steps, step_count, weak_errors, with_step
 from peerpressure.simulation.engine.narrow import draw_narrow
 from peerpressure.simulation.engine.plan import STREAM_FRESH, draw_of
 from tests.builders import SCHEDULES, random_model

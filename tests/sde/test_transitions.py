@@ -154,8 +154,7 @@ def test_steps_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=10**6))
     for call in (lambda: transition(noisy(70), 0.0, 1.0), lambda: pp.simulate(replace(noisy(70), method="exact"), 1)):
         with pytest.raises(
-            TooLargeError,
-            match=r"for 70 agents must fit .* of which 1 MB is free, got 1\.59 MB; use the method taylor",
+            TooLargeError, match=r"for 70 agents must fit .* of which 1 MB is free, got 1\.59 MB; use the method taylor"
         ):
             call()
 

@@ -15,16 +15,7 @@ from peerpressure import SDE, Gaussian, Model, Network, diagnose
 from peerpressure.networks import cycle, failing_edges
 from peerpressure.noise import Laplace, NoNoise
 from peerpressure.theory import consensus_mode, moments
-from tests.theory.laws import (
-    Array,
-    law_after,
-    law_of_public,
-    limit_of,
-    mean_after,
-    mean_path,
-    rounds_of,
-    std_after,
-)
+from tests.theory.laws import Array, law_after, law_of_public, limit_of, mean_after, mean_path, rounds_of, std_after
 from tests.theory.reasons import known
 
 Check = Callable[[Any, Mapping[str, Any]], None]

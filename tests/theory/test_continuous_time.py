@@ -120,10 +120,7 @@ def test_lines_decay_by_the_ratio_of_kappa_to_slope(ratio: float, bias: float, v
     assert rate.disagreement is not None
     np.testing.assert_allclose([known(rate.bias).exponent, rate.variance.exponent], [bias, variance])
     mode = CYCLES.degrees / CYCLES.degrees.sum()
-    early, late = moments_of(sde, [mode, mode - np.eye(8)[3]], [150.0, 600.0]).mean - [
-        sde.consensus_value,
-        0,
-    ]
+    early, late = moments_of(sde, [mode, mode - np.eye(8)[3]], [150.0, 600.0]).mean - [sde.consensus_value, 0]
     assert np.log(early[0] / late[0]) / np.log(4) == pytest.approx(bias, abs=0.1)
     assert np.log(early[1] / late[1]) / np.log(4) == pytest.approx(rate.disagreement.exponent, abs=0.1)
 

@@ -91,12 +91,7 @@ def test_without_noise_only_the_bias_has_to_go() -> None:
         (ODD, Power(1.5), Gaussian(1.0), r"[Bb]iased consensus.*try ρ_t = "),
         (TREE, Power(1.5), Gaussian(1.0), r"oscillation.*try ρ_t = "),
         (ODD, Constant(3.0), Gaussian(1.0), r"disagreement.*try ρ_t = "),
-        (
-            ODD,
-            Linear(),
-            Gaussian(1.0, temporal="frozen"),
-            r"frozen noise leaves an error of 0\.2.*fresh noise",
-        ),
+        (ODD, Linear(), Gaussian(1.0, temporal="frozen"), r"frozen noise leaves an error of 0\.2.*fresh noise"),
         (ODD, Linear(), Gaussian(1.0, time_scale=Power(2.0)), r"disagreement"),
     ],
 )

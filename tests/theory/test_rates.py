@@ -15,15 +15,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, complete, cycle, named, path, star
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import (
-    Regime,
-    consensus_mode,
-    consensus_rate,
-    diagnose,
-    ideal_deviation,
-    moments,
-    regime_of,
-)
+from peerpressure.theory import Regime, consensus_mode, consensus_rate, diagnose, ideal_deviation, moments, regime_of
 from peerpressure.theory._classification import is_proportional
 from peerpressure.theory._rates import lag, mode_noise, start_weight
 from tests.theory.reasons import known

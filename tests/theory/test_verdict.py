@@ -144,12 +144,7 @@ def in_first_units(fast: bool) -> tuple[Model, Verdict]:
 
 
 @settings(max_examples=15, deadline=None)
-@given(
-    factor=st.floats(1e-3, 1e3),
-    shift=st.floats(-10, 10),
-    fast=st.booleans(),
-    order=st.permutations(range(8)),
-)
+@given(factor=st.floats(1e-3, 1e3), shift=st.floats(-10, 10), fast=st.booleans(), order=st.permutations(range(8)))
 def test_units_and_names_do_not_matter(factor: float, shift: float, fast: bool, order: list[int]) -> None:
     model, one = in_first_units(fast)
     hidden, s, pressure = model.x0, model.s, Power(1.5) if fast else Power(1.0)

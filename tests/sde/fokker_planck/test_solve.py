@@ -49,13 +49,7 @@ def test_long_steps_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.floats(-50, 50),
-    st.floats(-20, 20),
-    st.floats(0, 10),
-    st.floats(1e-4, 5),
-    st.integers(0, 1000),
-)
+@given(st.floats(-50, 50), st.floats(-20, 20), st.floats(0, 10), st.floats(1e-4, 5), st.integers(0, 1000))
 def test_every_step_keeps_mass_and_sign(offset: float, slope: float, diffusivity: float, tau: float, seed: int) -> None:
     grid = Grid((np.linspace(-1, 1, 13),))
     drift = Drift(np.array([offset]), np.array([[slope]]), np.zeros(1), np.array([diffusivity]))

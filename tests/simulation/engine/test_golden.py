@@ -34,16 +34,7 @@ KERNELS: dict[str, dict[str, Any]] = {
 }
 EXTENSIONS = {"adapting": "adapting", "changing": "temporal", "adapting and changing": "both"}
 # Laws and schedules that take logarithms, powers or quantiles from libraries.
-INEXACT = {
-    "custom",
-    "centred",
-    "frozen custom",
-    "ar1 custom",
-    "scaled over time",
-    "power",
-    "logarithmic",
-    "stretched",
-}
+INEXACT = {"custom", "centred", "frozen custom", "ar1 custom", "scaled over time", "power", "logarithmic", "stretched"}
 
 
 def final_state(kernel: str, **parts: Any) -> Any:

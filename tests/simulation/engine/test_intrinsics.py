@@ -10,13 +10,7 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.simulation.engine.intrinsics import (
-    fma,
-    larger,
-    smaller,
-    sum_slice,
-    update_row,
-)
+from peerpressure.simulation.engine.intrinsics import fma, larger, smaller, sum_slice, update_row
 from peerpressure.simulation.engine.layout import aligned
 from peerpressure.simulation.engine.plan import SLICE, WIDTH
 from tests import waiting
