@@ -214,6 +214,14 @@ def test_the_best_of_bad_rivals_is_said_to_be_bad() -> None:
     assert any("fits badly" in sentence for sentence in comparison.sentences)
 
 
+def test_what_was_computed_to_test_the_best_model_is_kept() -> None:
+    network = graph(10)
+    comparison = pp.compare(record(network, 15, 1, lambda t: 0.5), network, ["constant"])
+    assert {"_residuals", "misses"} <= vars(comparison.diagnostics).keys()
+    assert comparison.diagnostics is not None
+    assert comparison.diagnostics.estimated == ("std",)
+
+
 def test_what_the_best_model_misses_is_named() -> None:
     network, stubbornness = graph(15), np.ones(15)
     stubbornness[7] = 4.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -126,7 +126,7 @@ class Comparison:
         model = self.fit.conditional if self.panel.model.is_constant else None
         if model is None:
             return None
-        return replace(diagnose_fit(conditional_run(self.fit.panel, model), model), estimated=("std",))
+        return diagnose_fit(conditional_run(self.fit.panel, model), model, estimated=["std"])
 
     @cached_property
     def p_value(self) -> float | None:

@@ -107,9 +107,9 @@ class RecordSums:
         return float(self.log_scale + height_at_best(self.freedom, self.variance) - 0.5 * self.log_det)
 
 
-def height_at_best(count: int, variance: float) -> float:
+def height_at_best(count: int, variance: Any) -> Any:
     """Return the log-likelihood of so many independent normal residuals whose mean square is the variance."""
-    return -0.5 * count * (_LOG_TWO_PI + float(np.log(variance)) + 1)
+    return -0.5 * count * (_LOG_TWO_PI + np.log(variance) + 1)
 
 
 def noise_factors(freedom: int) -> Array:
@@ -371,6 +371,33 @@ def _probes(n: int, count: int) -> Array:
 # The law of hidden opinions, given first answers.
 
 
+def best_spread(below: Callable[[Array], Array]) -> float:
+    """Return the log λ at which a function of some of them, (g,), is lowest."""
+    centre, width = 0.0, _LOG_SPREAD
+    for _ in range(_REFINEMENTS):
+        grid = centre + np.linspace(-width, width, _SPREADS)
+        values = below(grid)
+        at = int(np.clip(np.argmin(values), 1, _SPREADS - 2))
+        centre, width = float(grid[at]), 2 * width / (_SPREADS - 1)
+    # A parabola through the last three points; their error is far below that of a numerical derivative then.
+    left, middle, right = values[at - 1 : at + 2]
+    bend = left - 2 * middle + right
+    return centre + width * float(np.clip(0.5 * (left - right) / bend, -1, 1) if bend > 0 else 0.0)
+
+
+class LawAt(NamedTuple):
+    """The law of hidden opinions at some λ, (g,), with the best γ, (g, k).
+
+    ``below`` is N log σ + S/(2σ²) + ½ Σ log(1 + λI), S = RSS + Σ I(x̂ − Zγ)²/(1 + λI) are ``squares``, and ``normal``
+    is the information about γ at σ = 1.
+    """
+
+    below: Array
+    squares: Array
+    gamma: Array
+    normal: Array
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class OpinionLaw:
@@ -389,33 +416,20 @@ class OpinionLaw:
         """Return log λ at the maximum, which is −∞ where opinions are as expected."""
         if not self.information.size:
             return -np.inf
-        centre, width = 0.0, _LOG_SPREAD
-        for _ in range(_REFINEMENTS):
-            grid = centre + np.linspace(-width, width, _SPREADS)
-            below = self.below(grid, log_std)
-            at = int(np.clip(np.argmin(below), 1, _SPREADS - 2))
-            centre, width = float(grid[at]), 2 * width / (_SPREADS - 1)
-        # A parabola through the last three points; their error is far below that of a numerical derivative then.
-        left, middle, right = below[at - 1 : at + 2]
-        bend = left - 2 * middle + right
-        return centre + width * float(np.clip(0.5 * (left - right) / bend, -1, 1) if bend > 0 else 0.0)
+        return best_spread(lambda logs: self.at(logs, log_std).below)
 
-    def below(self, log_spread: Array, log_std: float | None = None) -> Array:
-        """Return N log σ + S/(2σ²) + ½ Σ log(1 + λI), with the best σ where it is None, for some log λ, (g,)."""
-        S = self.at(log_spread)[0]
-        logs = 0.5 * np.log1p(np.exp(log_spread)[:, None] * self.information).sum(axis=1)
-        if log_std is None:
-            return np.asarray(logs + 0.5 * self.count * (np.log(S / self.count) + 1))
-        return np.asarray(logs + self.count * log_std + 0.5 * S * np.exp(-2 * log_std))
-
-    def at(self, log_spread: Array) -> tuple[Array, Array, Array]:
-        """Return S = RSS + Σ I(x̂ − Zγ)²/(1 + λI) at the best γ, (g,), that γ, (g, k), and its information at σ = 1."""
-        weight = self.information / (1 + np.exp(log_spread)[:, None] * self.information)
+    def at(self, log_spread: Array, log_std: float | None = None) -> LawAt:
+        """Return what is best at some log λ, (g,), with the best σ as well where it is None."""
+        weight = self.information / (1 + (ratio := np.exp(log_spread)[:, None] * self.information))
         Z, (own, x, products) = self.columns, self._centred
         normal = (weight @ products).reshape(-1, Z.shape[1], Z.shape[1])
         gamma = np.linalg.solve(normal, ((weight * x) @ Z)[..., None])[..., 0]
         S = self.squares + (weight * np.square(x - gamma @ Z.T)).sum(axis=1)
-        return np.asarray(S), own + gamma, normal
+        if log_std is None:
+            below = 0.5 * self.count * (np.log(S / self.count) + 1)
+        else:
+            below = self.count * log_std + 0.5 * S * np.exp(-2 * log_std)
+        return LawAt(below + 0.5 * np.log1p(ratio).sum(axis=1), S, own + gamma, normal)
 
     @cached_property
     def _centred(self) -> tuple[Array, Array, Array]:
@@ -461,8 +475,8 @@ def _opinion_law(sums: RecordSums, Z: Array) -> tuple[OpinionLaw, Callable[[floa
     def at(spread: float) -> FittedLaw:
         with np.errstate(divide="ignore"):
             place = np.log(np.array([spread]))
-        S, gamma, normal = law.at(place)
-        height = sums.log_scale - 0.5 * sums.count * _LOG_TWO_PI - float(law.below(place)[0])
+        below, S, gamma, normal = law.at(place)
+        height = sums.log_scale - 0.5 * sums.count * _LOG_TWO_PI - float(below[0])
         return FittedLaw(height, spread, float(S[0]) / sums.count, Z @ gamma[0], Z, normal[0])
 
     return law, at

@@ -250,10 +250,9 @@ class ProfileLikelihood:
         law = OpinionLaw(of.information[free], opinions[free], Z, float(squares.sum()), count)
         if shared.log_std is None:
             refuse_noiseless(squares.sum(), self._size.sum())
-        place = np.array([law.best(shared.log_std)])
-        log_std = shared.log_std if shared.log_std is not None else 0.5 * float(np.log(law.at(place)[0][0] / count))
-        below = float(law.below(place, shared.log_std)[0])
-        height = float(np.log1p(of.slope * w).sum()) - of.log_det - below
+        best = law.at(np.array([law.best(shared.log_std)]), shared.log_std)
+        log_std = shared.log_std if shared.log_std is not None else 0.5 * float(np.log(best.squares[0] / count))
+        height = float(np.log1p(of.slope * w).sum()) - of.log_det - float(best.below[0])
         left = self.design.used.sum(axis=0) - free.astype(np.float64)
         return ProfilePoint(height, np.full(w.size, log_std), w, opinions, squares, left, of)
 

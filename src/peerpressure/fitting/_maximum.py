@@ -137,9 +137,8 @@ class Maximum:
 
     def scaled(self) -> Maximum:
         """Return the same point with rough standard errors as units, from second differences."""
-        return replace(
-            self, root=np.diag(rough_scales(lambda z: self.problem.at(z, self.near)[0], self.point, self.free))
-        )
+        scales = rough_scales(lambda z: self.problem.at(z, self.near)[0], self.point, self.height, self.free)
+        return replace(self, root=np.diag(scales))
 
     def end(self, k: int, side: int, drop: float, covariance: Array, middle: float | None = None) -> float:
         """Return where the profile of a coordinate has fallen by the drop; ∓∞ if it does not within its range.
@@ -187,9 +186,9 @@ def highest(start: Maximum, points: Array, count: int, tolerance: float = FINEST
     return best.scaled().climbed(best.point, tolerance)
 
 
-def rough_scales(height: Callable[[Array], float], z: Array, free: Iterable[int]) -> Array:
+def rough_scales(height: Callable[[Array], float], z: Array, top: float, free: Iterable[int]) -> Array:
     """Return rough standard errors of the free coordinates, from second differences; 1 where there is no curvature."""
-    out, top = np.ones(z.size), height(z)
+    out = np.ones(z.size)
     for k in free:
         step = 1e-3
         # The second pass takes a step of a standard error's size: shorter ones drown in rounding errors.

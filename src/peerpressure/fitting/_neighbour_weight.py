@@ -35,7 +35,7 @@ UNKNOWN = Weight(np.nan, -np.inf, np.inf, np.inf)
 def neighbour_weight(panel: Panel) -> Weight:
     """Return the weight of the neighbours' mean with its 95 % interval; NaN where all hear the same."""
     parts = PartialEffect(panel)
-    if not np.isfinite(parts(np.arange(panel.n))[0]):
+    if not np.isfinite(parts(np.arange(panel.n)[None])).all():
         return UNKNOWN
     return _Regression(panel, parts).weight()
 
@@ -46,7 +46,7 @@ class _Regression:
     def __init__(self, panel: Panel, parts: PartialEffect) -> None:
         self.parts, (self.periods, self.people) = parts, parts.used.shape
         self.listening = parts.listening
-        self.regressors = np.stack([parts.around(np.arange(panel.n))[0], parts.own])
+        self.regressors = np.stack([parts.around(np.arange(panel.n)[None])[0][0], parts.own])
         self.answers = parts.within(panel.filled[1:] - np.nanmean(panel.rows))
         self.information = np.einsum("ktn,ltn->kl", self.regressors, self.regressors)
         self.inverse = np.linalg.pinv(self.information, rcond=1e-12, hermitian=True)
@@ -88,12 +88,10 @@ class _Regression:
         for row, W in enumerate(self.listening):
             lasts[row], means[row] = last, W @ last
             last = own * last + neighbours * means[row] + self.errors[row]
-        products = np.zeros(2)
-        for draw in range(self.errors.shape[2]):
-            for k, values in enumerate((means[:, :, draw], lasts[:, :, draw])):
-                # Errors are related to what is taken out alone: the rest of the product is 0 on average.
-                products[k] -= float((self.errors[:, :, draw] * (values - self.parts.within(values))).sum())
-        return np.asarray(self.inverse @ products / self.errors.shape[2])
+        errors, values = np.moveaxis(self.errors, 2, 0), np.moveaxis(np.stack([means, lasts]), 3, 1)
+        # Errors are related to what is taken out alone: the rest of the product is 0 on average.
+        products = -np.einsum("dtn,kdtn->k", errors, values - self.parts.within(values))
+        return np.asarray(self.inverse @ products / len(errors))
 
     def _covariance(self, estimate: Array) -> Array:
         """Return the covariance of least squares from sums over all steps of each person, without their leverage."""

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias, final
+from typing import Any, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from peerpressure.fitting._integrated import DRAWS, height_at_best, noise_factors
+from peerpressure.fitting._integrated import DRAWS, best_spread, height_at_best, noise_factors
 from peerpressure.fitting._parameters import NO_PARAMETERS
 from peerpressure.fitting._record import Panel, one_step_errors
 from peerpressure.model.step import Array
@@ -34,8 +34,6 @@ _SHARING = 6
 # Shares of the last answer that are searched, and points of a first look.
 _MEMORY = (-0.5, 0.999)
 _MEMORIES = 9
-# Variance of levels, in units of that of the noise, that is searched through.
-_LOG_SPREADS = (-12.0, 12.0)
 
 # Weight of neighbours beyond which nothing is left of the own, and the least share of it that opinions are read from.
 ALL, _LEAST = 0.998, 0.05
@@ -86,13 +84,40 @@ def own_names(panel: Panel) -> tuple[str, ...]:
     )
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """What a law explains, and by what, whatever share of the last answer is kept.
+
+    Each scored answer, ``now``, is of an ``agent`` at a ``row``, ``gap`` steps after the agent's last one, ``before``;
+    both are about the ``mean`` of all answers. ``regressors`` (n, k) are what levels are expected to depend on, and
+    ``around`` (T, n) the means of the neighbours' last answers.
+    """
+
+    panel: Panel
+    law: OwnLaw
+    mean: float
+    row: NDArray[np.int64]
+    agent: NDArray[np.int64]
+    gap: NDArray[np.int64]
+    now: Array
+    before: Array
+    regressors: Array
+    around: Array
+
+    @cached_property
+    def by_agent(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The answers in the order of their agents, and where those of each agent begin."""
+        counts = np.bincount(self.agent, minlength=self.panel.n)
+        return np.argsort(self.agent, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+
+
 class _Equations(NamedTuple):
     """Scored answers as value = slope · x + columns · c + N(0, σ²), each divided by its scale, with x of its agent."""
 
     value: Array
     slope: Array
-    agent: NDArray[np.int64]
-    columns: sparse.csr_array
+    columns: Any
     log_scale: float
 
 
@@ -194,9 +219,8 @@ class OwnFit:
     def predictions(self, panel: Panel) -> Array:
         """Return each answer as predicted from those before it, and from what all share in its period, (T, n)."""
         level, rows = self.level, panel.filled
-        left = rows[1:] - self.memory * rows[:-1] - level.effects[:, None]
-        if self.law.responds:
-            left = left - level.weight * _around(panel)
+        around = _scored(panel, self.law).around
+        left = rows[1:] - self.memory * rows[:-1] - level.effects[:, None] - level.weight * around
         return rows[1:] - one_step_errors(left, np.ones_like(left), panel.scored, level.mean, level.spread)
 
     @cached_property
@@ -230,10 +254,11 @@ class OwnFit:
 def fit_own(panel: Panel, name: str) -> OwnFit:
     """Return the rival of a name with the highest likelihood."""
     law, fixed = OWN_LAWS[name], {"none": 0.0, "whole": 1.0}
+    scored = _scored(panel, law)
 
     def at(memory: float) -> _Level:
         check_cancelled()
-        return _level_of(panel, law, memory)
+        return _level_of(scored, memory)
 
     if law.memory != "free":
         return OwnFit(name, panel, fixed[law.memory], at(fixed[law.memory]))
@@ -245,28 +270,33 @@ def fit_own(panel: Panel, name: str) -> OwnFit:
     return OwnFit(name, panel, float(top.x), at(float(top.x)))
 
 
-def _level_of(panel: Panel, law: OwnLaw, memory: float) -> _Level:
+def _level_of(scored: _Scored, memory: float) -> _Level:
     """Return levels and effects of highest likelihood at a share of the last answer."""
-    equations, regressors = _equations(panel, law, memory)
-    n, slope, value = panel.n, equations.slope, equations.value
-    by_agent = sparse.csr_array((slope, (equations.agent, np.arange(slope.size))), shape=(n, slope.size))
-    Z = equations.columns
-    G, P, r, q = (Z.T @ Z).toarray(), (by_agent @ Z).toarray(), Z.T @ value, by_agent @ value
-    information, squares = np.bincount(equations.agent, slope**2, n), float(value @ value)
+    law, regressors, equations = scored.law, scored.regressors, _equations(scored, memory)
+    n, slope, value, Z = scored.panel.n, equations.slope, equations.value, equations.columns
+    order, ends = scored.by_agent
+    by_agent = sparse.csr_array((slope[order], order, ends), shape=(n, slope.size))
+    G, P = (A.toarray() if sparse.issparse(A) else A for A in (Z.T @ Z, by_agent @ Z))
+    r, q = Z.T @ value, by_agent @ value
+    information, squares = np.bincount(scored.agent, slope**2, n), float(value @ value)
 
-    def at(spread: float) -> tuple[float, Array, float]:
-        share = spread / (1 + spread * information)
-        c = np.linalg.lstsq(G - P.T @ (share[:, None] * P), r - P.T @ (share * q), rcond=1e-12)[0]
-        rss = squares - share @ q**2 - c @ (r - P.T @ (share * q))
-        variance = max(float(rss), 1e-24 * squares + 1e-300) / value.size
+    def at(spreads: Array) -> tuple[Array, Array, Array]:
+        """Return heights (g,), coefficients (g, k) and variances (g,) for some λ."""
+        share = spreads[:, None] / (1 + spreads[:, None] * information)
+        inverse = np.linalg.pinv(G - P.T @ (share[:, :, None] * P), rcond=1e-12, hermitian=True)
+        left = r - (share * q) @ P
+        c = (inverse @ left[:, :, None])[:, :, 0]
+        rss = squares - share @ q**2 - (c * left).sum(axis=1)
+        variance = np.maximum(rss, 1e-24 * squares + 1e-300) / value.size
         height = equations.log_scale + height_at_best(value.size, variance)
-        return float(height - 0.5 * np.log1p(spread * information).sum()), c, variance
+        return height - 0.5 * np.log1p(spreads[:, None] * information).sum(axis=1), c, variance
 
-    spread = 0.0
+    spreads = np.zeros(1)
     if law.level == "own":
-        top = optimize.minimize_scalar(lambda z: -at(float(np.exp(z)))[0], bounds=_LOG_SPREADS, method="bounded")
-        spread = max((0.0, float(np.exp(top.x))), key=lambda each: at(each)[0])
-    height, c, variance = at(spread)
+        spreads = np.array([0.0, np.exp(best_spread(lambda logs: -at(np.exp(logs))[0]))])
+    heights, coefficients, variances = at(spreads)
+    best = int(np.argmax(heights))
+    spread, height, c, variance = float(spreads[best]), float(heights[best]), coefficients[best], float(variances[best])
     known = regressors.shape[1]
     mean = regressors @ c[:known]
     keep = np.asarray(spread / (1 + spread * information), dtype=np.float64)
@@ -274,87 +304,90 @@ def _level_of(panel: Panel, law: OwnLaw, memory: float) -> _Level:
     weight = float(c[-1]) if law.responds else 0.0
     shared = c[known : c.size - law.responds]
     made = _Level(height, spread, variance, mean, mean + keep * away, variance * keep, np.zeros(0), weight)
-    made = replace(made, effects=_effects(panel, law, memory, shared, made))
+    made = replace(made, effects=_effects(scored, memory, shared, made))
     if law.responds:
         covariance = variance * np.linalg.pinv(G - P.T @ (keep[:, None] * P), hermitian=True)
         made = replace(made, weight_std=float(np.sqrt(max(covariance[-1, -1], 0.0))))
     return made
 
 
-def _equations(panel: Panel, law: OwnLaw, memory: float) -> tuple[_Equations, Array]:
-    """Return the equations of scored answers, and the regressors of levels, (n, k), whose columns come first."""
-    rows, gap, before = panel.rows - np.nanmean(panel.rows), *_gaps(panel)
+def _scored(panel: Panel, law: OwnLaw) -> _Scored:
+    """Return what a law explains in a record."""
+    mean, present = float(np.nanmean(panel.rows)), np.isfinite(panel.rows)
+    last = np.maximum.accumulate(np.where(present, np.arange(panel.length + 1)[:, None], 0), axis=0)[:-1]
     row, agent = np.nonzero(panel.scored)
-    g = gap[row, agent]
+    before = last[row, agent]
+    # Who has no neighbours hears the mean of all.
+    around = np.where(np.isnan(panel.neighbours_last), mean, panel.neighbours_last)
+    return _Scored(
+        panel,
+        law,
+        mean,
+        row,
+        agent,
+        row + 1 - before,
+        panel.rows[row + 1, agent] - mean,
+        panel.rows[before, agent] - mean,
+        _regressors(panel, law, mean),
+        around,
+    )
+
+
+def _equations(scored: _Scored, memory: float) -> _Equations:
+    """Return the equations of scored answers; columns of the regressors of levels come first."""
+    panel, law, g = scored.panel, scored.law, scored.gap
     powers = np.power(float(memory), np.arange(int(g.max()) + 1, dtype=np.float64))
     reach, scale = np.cumsum(powers)[g - 1], np.sqrt(np.cumsum(powers**2)[g - 1])
-    value = (rows[row + 1, agent] - powers[g] * rows[before[row, agent], agent]) / scale
-    regressors = _regressors(panel, law)
-    shared = _shared_columns(panel, law, powers, g, row, scale)
-    around = _around(panel) - np.nanmean(panel.rows) if law.responds else np.zeros((panel.length, panel.n))
+    value = (scored.now - powers[g] * scored.before) / scale
+    regressors, around = scored.regressors, scored.around - scored.mean
     if law.shared == "period" and panel.is_complete:
         # Effects of periods are means over agents where nobody is missing.
         value = (value.reshape(panel.length, -1) - value.reshape(panel.length, -1).mean(axis=1)[:, None]).ravel()
         regressors = regressors - regressors.mean(axis=0)
         around = around - around.mean(axis=1)[:, None]
     slope = reach / scale if law.level != "none" else np.zeros(g.size)
-    heard = [sparse.csr_array(around.ravel()[:, None])] * law.responds
-    columns = sparse.hstack([sparse.csr_array(slope[:, None] * regressors[agent]), shared, *heard], format="csr")
-    return _Equations(value, slope, agent, columns, -float(np.log(scale).sum())), regressors
+    shared = _shared_columns(scored, powers, scale)
+    stack: Any = sparse.hstack if sparse.issparse(shared) else np.hstack
+    columns = stack([slope[:, None] * regressors[scored.agent], shared, *[around.reshape(-1, 1)] * law.responds])
+    return _Equations(value, slope, columns, -float(np.log(scale).sum()))
 
 
-def _gaps(panel: Panel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many steps before each answer the agent's last one is, and its row, (T, n)."""
-    present = np.isfinite(panel.rows)
-    last = np.maximum.accumulate(np.where(present, np.arange(panel.length + 1)[:, None], 0), axis=0)[:-1]
-    return np.arange(1, panel.length + 1)[:, None] - last, last
-
-
-def _regressors(panel: Panel, law: OwnLaw) -> Array:
+def _regressors(panel: Panel, law: OwnLaw, mean: float) -> Array:
     """Return what levels are expected to depend on, (n, k), first answers about the mean of all answers."""
     if law.level == "none":
         return np.zeros((panel.n, 0))
     columns = panel.regressors.copy() if law.level == "own" else np.ones((panel.n, 1))
-    columns[:, 1:] -= np.nanmean(panel.rows)
+    columns[:, 1:] -= mean
     # With effects of periods there is no further constant.
     return columns[:, 1:] if law.shared == "period" else columns
 
 
-def _shared_columns(
-    panel: Panel, law: OwnLaw, powers: Array, g: NDArray[np.int64], row: NDArray[np.int64], scale: Array
-) -> sparse.csr_array:
+def _shared_columns(scored: _Scored, powers: Array, scale: Array) -> Any:
     """Return the columns of what all agents share, each answer with the steps since the agent's last one."""
+    panel, law, row, g = scored.panel, scored.law, scored.row, scored.gap
     if law.shared == "nothing" or (law.shared == "period" and panel.is_complete):
-        return sparse.csr_array((row.size, 0))
+        return np.zeros((row.size, 0))
     weights = np.concatenate([(powers[k] / scale)[g > k] for k in range(int(g.max()))])
     places = np.concatenate([np.flatnonzero(g > k) for k in range(int(g.max()))])
     steps = np.concatenate([(row - k)[g > k] for k in range(int(g.max()))])
     by_step = sparse.csr_array((weights, (places, steps)), shape=(row.size, panel.length))
-    if law.shared == "period":
-        return by_step
-    return sparse.csr_array((by_step @ _trend(panel))[:, None])
-
-
-def _around(panel: Panel) -> Array:
-    """Return the mean of the neighbours' last answers at each scored row, (T, n); that of all for who has none."""
-    return np.where(np.isnan(panel.neighbours_last), np.nanmean(panel.rows), panel.neighbours_last)
+    return by_step if law.shared == "period" else (by_step @ _trend(panel))[:, None]
 
 
 def _trend(panel: Panel) -> Array:
     return np.arange(panel.length, dtype=np.float64) - 0.5 * (panel.length - 1)
 
 
-def _effects(panel: Panel, law: OwnLaw, memory: float, c: Array, level: _Level) -> Array:
+def _effects(scored: _Scored, memory: float, c: Array, level: _Level) -> Array:
     """Return what all agents share at each scored row, (T,), on the scale of the answers."""
+    panel, law = scored.panel, scored.law
     # Answers were taken about their mean μ: φ(y − μ) + w(m − μ) + μ leaves (1 − φ − w)μ.
-    constant = (1 - memory - level.weight) * float(np.nanmean(panel.rows))
+    constant = (1 - memory - level.weight) * scored.mean
     if law.shared == "trend":
         return np.asarray(constant + c[0] * _trend(panel))
     if law.shared == "nothing":
         return np.full(panel.length, constant)
     if panel.is_complete:
-        left = panel.rows[1:] - memory * panel.rows[:-1] - level.mean
-        if law.responds:
-            left = left - level.weight * _around(panel)
+        left = panel.rows[1:] - memory * panel.rows[:-1] - level.mean - level.weight * scored.around
         return np.asarray(left.mean(axis=1))
     return np.asarray(constant + c)

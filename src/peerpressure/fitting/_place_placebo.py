@@ -14,7 +14,7 @@ studentised c is a monotone function of the partial correlation of y and m, so n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -32,6 +32,8 @@ from peerpressure.support.results import read_only
 _NOTHING = 1e-10
 # Correlations that differ by less are those of the same places under other names.
 _SAME = 1e-12
+# Deals are made together while their answers are no more numbers than this, which stay in the caches of a processor.
+_TOGETHER = 50_000
 # Standard deviations beyond which an error counts as this one.
 _FAR = 3.0
 # Levels and power by which the smallest effect that would be found is defined.
@@ -77,18 +79,22 @@ def placebo(panel: Panel, permutations: int = 999, seed: int = 0) -> Placebo:
     """
     rng = np.random.default_rng(seed)
     test = PartialEffect(panel)
-    effect, correlation = test(np.arange(panel.n))
+    (effect,), (correlation,) = test(np.arange(panel.n)[None])
     if not np.isfinite(effect):
         return Placebo(np.nan, np.full(permutations, np.nan), 1.0)
-    draws = np.empty((permutations, 2))
-    for k in range(permutations):
-        if k % 50 == 0:
-            check_cancelled()
-        draws[k] = test(rng.permutation(panel.n))
+    effects, correlations = np.hstack([test(deals) for deals in _deals(panel, rng, permutations)])
     # Where a deal leaves nothing of the neighbours' means, it says nothing against them either.
-    reached = np.nan_to_num(draws[:, 1], nan=-np.inf) >= correlation - _SAME
+    reached = np.nan_to_num(correlations, nan=-np.inf) >= correlation - _SAME
     p_value = (1 + int(reached.sum())) / (permutations + 1)
-    return Placebo(effect, draws[:, 0], p_value)
+    return Placebo(float(effect), effects, p_value)
+
+
+def _deals(panel: Panel, rng: np.random.Generator, permutations: int) -> Iterator[NDArray[np.int64]]:
+    """Yield deals of people to places, some at a time, (deals, n)."""
+    most = max(1, _TOGETHER // panel.rows.size)
+    for first in range(0, permutations, most):
+        check_cancelled()
+        yield np.array([rng.permutation(panel.n) for _ in range(min(most, permutations - first))])
 
 
 def together(panel: Panel, predictions: Array, permutations: int = 999, seed: int = 0) -> float:
@@ -102,16 +108,14 @@ def together(panel: Panel, predictions: Array, permutations: int = 999, seed: in
     limit = _FAR * float(off[panel.scored].std())
     errors, means = np.clip(off, -limit, limit), _means(_listening(panel))
 
-    def statistic(deal: NDArray[np.int64]) -> float:
-        products = (errors[:, deal] * means(errors[:, deal])).sum(axis=0)
-        return float(products.sum() / max(np.sqrt(np.square(products).sum()), 1e-300))
+    def statistic(deals: NDArray[np.int64]) -> Array:
+        dealt = np.moveaxis(errors[:, deals], 1, 0)
+        products = (dealt * means(dealt)).sum(axis=1)
+        return np.asarray(products.sum(axis=1) / np.maximum(np.sqrt(np.square(products).sum(axis=1)), 1e-300))
 
-    truth, reached = statistic(np.arange(panel.n)), 1
-    for k in range(permutations):
-        if k % 50 == 0:
-            check_cancelled()
-        reached += statistic(rng.permutation(panel.n)) >= truth - _SAME
-    return reached / (permutations + 1)
+    (truth,) = statistic(np.arange(panel.n)[None])
+    reached = sum(int((statistic(deals) >= truth - _SAME).sum()) for deals in _deals(panel, rng, permutations))
+    return (1 + reached) / (permutations + 1)
 
 
 class PartialEffect:
@@ -133,20 +137,25 @@ class PartialEffect:
         self.listening = _listening(panel)
         self.means = _means(self.listening)
 
-    def __call__(self, deal: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the effect and the partial correlation where person ``deal[k]`` sits at place k; NaN for none."""
-        around, whole = self.around(deal)
-        product = float((self.answers * around).sum())
-        left = float((around**2).sum()) - float((around * self.own_unit).sum()) ** 2
-        if left <= _NOTHING * whole or self.size <= 0:
-            return np.nan, np.nan
-        return product / left, product / np.sqrt(left * self.size)
+    def __call__(self, deals: NDArray[np.int64]) -> Array:
+        """Return effects and partial correlations (2, deals) if person ``deals[:, k]`` sits at k, NaN for none."""
+        around, whole = self.around(deals)
+        product = (self.answers * around).sum(axis=(1, 2))
+        left = np.square(around).sum(axis=(1, 2)) - (around * self.own_unit).sum(axis=(1, 2)) ** 2
+        found = np.full((2, len(deals)), np.nan)
+        there = (left > _NOTHING * whole) & (self.size > 0)
+        left, product = left[there], product[there]
+        found[:, there] = product / left, product / np.sqrt(left * self.size)
+        return found
 
-    def around(self, deal: NDArray[np.int64]) -> tuple[Array, float]:
-        """Return the neighbours' means without levels and effects of periods, and their sum of squares with these."""
-        around = np.empty_like(self.last)
-        around[:, deal] = self.means(self.last[:, deal])
-        return self.within(around), float((self.used * around**2).sum())
+    def around(self, deals: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return neighbours' means without levels and effects of periods, and their sums of squares with these.
+
+        They are (deals, T, n) and (deals,).
+        """
+        means = self.means(np.moveaxis(self.last[:, deals], 1, 0))
+        around = np.take_along_axis(means, np.argsort(deals, axis=1)[:, None], axis=2)
+        return self.within(around), (self.used * around**2).sum(axis=(1, 2))
 
 
 def _listening(panel: Panel) -> list[sparse.csr_array]:
@@ -160,25 +169,30 @@ def _listening(panel: Panel) -> list[sparse.csr_array]:
 
 
 def _means(listening: Sequence[sparse.csr_array]) -> Callable[[Array], Array]:
-    """Return the function from last answers by place, (T, n), to the means of those that each place listens to."""
+    """Return the function from last answers by place, (…, T, n), to the means of those that each place listens to."""
     W = listening[0]
     if all(each is W for each in listening):
-        return lambda last: np.asarray((W @ last.T).T)
+        return lambda last: np.asarray((W @ last.reshape(-1, last.shape[-1]).T).T).reshape(last.shape)
     whole = sparse.block_diag(listening, format="csr")
-    return lambda last: np.asarray(whole @ last.ravel()).reshape(last.shape)
+    return lambda last: np.asarray((whole @ last.reshape(-1, whole.shape[1]).T).T).reshape(last.shape)
 
 
 def _both_ways(used: Array) -> Callable[[Array], Array]:
-    """Return the function that takes levels of agents and effects of periods from values (T, n) where they are used."""
+    """Return the function that takes levels of agents and effects of periods from values (…, T, n) that are used."""
     agents, periods = np.maximum(used.sum(axis=0), 1.0), used.sum(axis=1)
     if used.all():
-        return lambda values: values - values.mean(axis=0) - values.mean(axis=1)[:, None] + values.mean()
+        return lambda values: (
+            values
+            - (level := values.mean(axis=-2, keepdims=True))
+            - values.mean(axis=-1, keepdims=True)
+            + level.mean(axis=-1, keepdims=True)
+        )
     # Least squares: what is left of periods once agents have their levels.
     left = np.linalg.pinv(np.diag(periods) - (used / agents) @ used.T, hermitian=True)
 
     def within(values: Array) -> Array:
-        values = used * (values - (used * values).sum(axis=0) / agents)
-        effects = left @ values.sum(axis=1)
-        return np.asarray(used * (values - effects[:, None] + (used * effects[:, None]).sum(axis=0) / agents))
+        values = used * (values - (used * values).sum(axis=-2, keepdims=True) / agents)
+        effects = used * (values.sum(axis=-1) @ left)[..., None]
+        return np.asarray(used * (values - effects + effects.sum(axis=-2, keepdims=True) / agents))
 
     return within

@@ -147,7 +147,7 @@ class _Profile:
         self.left = max(left.sum() - len(self.names), 1.0) if common else np.inf
         self.own_left = left if "agent_std" in problem.unknown else np.full(left.size, self.left)
         self.drop = float(allowance(level, self.left))
-        self.scales = rough_scales(problem.height, self.best, range(len(self.names)))
+        self.scales = rough_scales(problem.height, self.best, problem.height(self.best), range(len(self.names)))
         self.top = replace(_at(problem, best), root=np.diag(self.scales))
         self.covariance, self.curved = self._covariance()
 

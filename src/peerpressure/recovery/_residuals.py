@@ -21,7 +21,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, final
 
@@ -553,6 +553,7 @@ def diagnose_fit(
     observation: Observation | None = None,
     *,
     given_first: bool = False,
+    estimated: Sequence[str] = (),
     should_stop: ShouldStop | None = None,
 ) -> FitDiagnostics:
     """Test whether a model fits the data, whatever the hidden opinions are.
@@ -570,6 +571,9 @@ def diagnose_fit(
         together with all of its neighbours of the step before: the rows that `fit` scores. The likelihood then says
         nothing about how the record began, which a model that starts from x₀ otherwise explains as well. Discrete time
         and Gaussian noise only.
+    estimated : sequence of str, default ()
+        Parameters of the model that were estimated from the same answers, such as "std". Tests that every record would
+        pass then are left out.
     should_stop : callable, optional
         Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
@@ -607,6 +611,7 @@ def diagnose_fit(
             rule, remedy = "a first row is given under fresh Gaussian noise", "leave out given_first"
             raise InvalidInputError(message(rule, got=str(law), remedy=remedy))
         diagnostics = (conditional_tests if given_first else diagnostics_of)(system, outputs)
+        diagnostics = replace(diagnostics, estimated=tuple(estimated))
         # At once, since the callback holds in this block only.
         diagnostics.p_value  # noqa: B018
         if is_quick(diagnostics.outputs):
