@@ -6,9 +6,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from scipy import stats
 
 import peerpressure as pp
+
+
+def examples(share: float, **options: Any) -> settings:
+    """Return settings for so many times the examples of the profile: few here, and many in the search for new ones."""
+    return settings(max_examples=round(share * settings().max_examples), **options)
+
 
 NOISES: dict[str, pp.noise.Noise] = {
     "none": pp.NoNoise(),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings, strategies as st
+from hypothesis import given, reject, strategies as st
 from numpy.typing import NDArray
 
 from peerpressure.errors import FormulaError, ScheduleError
@@ -34,6 +34,7 @@ from peerpressure.schedules import (
     schedule_from_dict,
 )
 from peerpressure.schedules.envelopes import Sum
+from tests.builders import examples
 
 MEMBERS: list[Schedule] = [
     Constant(0),
@@ -274,7 +275,7 @@ def test_the_basis_of_a_proof_is_true_of_late_times(formula: str, said: str, pow
 
 
 @given(st.floats(-3, 3), st.floats(0.01, 100))
-@settings(max_examples=100, deadline=None)
+@examples(2)
 def test_formulas_that_are_powers_have_the_growth_of_powers(exponent: float, scale: float) -> None:
     known, proved = Power(exponent, scale).growth, Formula(f"{scale!r} * t^({exponent!r})").growth
     assert dataclasses.replace(proved, basis=known.basis) == known
@@ -302,7 +303,7 @@ BUILDING = ["t", "{a} + {b}", "{a}*{b}", "{a}/(1 + {b})", "sqrt({a})", "log(1 + 
 
 
 @given(st.lists(st.tuples(st.sampled_from(BUILDING), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=5))
-@settings(max_examples=150, deadline=None)
+@examples(3)
 def test_envelopes_contain_the_formula(steps: list[tuple[str, int, int]]) -> None:
     made = ["t"]
     for template, first, second in steps:
@@ -562,7 +563,7 @@ def test_bad_data_is_refused(data: Any, message: str) -> None:
 
 
 @given(st.floats(0, 1e308), st.floats(1e-3, 1e3))
-@settings(max_examples=200, deadline=None)
+@examples(3)
 def test_the_gain_is_finite_for_every_pressure(rho: float, degree: float) -> None:
     own_weight, weight = Constant(rho).homogeneous(1)
     coupling = weight * degree / (own_weight + weight * degree)

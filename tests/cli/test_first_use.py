@@ -247,17 +247,11 @@ def test_a_diagnosis_needs_no_run(tmp_path: Path, capfd: Captured) -> None:
 DIAGNOSE = ["diagnose", "--network", "k2"]
 
 
-@pytest.mark.parametrize(
-    ("command", "closed"),
-    [
-        *((["version"], closed) for closed in ([1], [2], [0, 1, 2])),
-        (DIAGNOSE, [0, 1, 2]),
-    ],
-)
-def test_closed_streams_are_no_errors(command: list[str], closed: list[int]) -> None:
+@pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
+def test_closed_streams_are_no_errors(closed: list[int]) -> None:
     """For instance of a service that wants no output."""
     shell = ["sh", "-c", " ".join(['exec "$@"', *(f"{number}>&-" for number in closed)]), "sh"]
-    done = waiting.run([*shell, sys.executable, "-m", "peerpressure", *command])
+    done = waiting.run([*shell, sys.executable, "-m", "peerpressure", "version"])
     assert done.returncode == 0
     assert done.stderr == ""
     assert bool(done.stdout) == (1 not in closed)
@@ -285,11 +279,11 @@ for number, (arguments, closed) in enumerate(json.loads(sys.argv[1])):
 
 
 def test_commands_answer_through_the_streams_that_are_open(tmp_path: Path) -> None:
-    cases = [(DIAGNOSE, [2]), ([*DIAGNOSE, "--json"], [1]), (["run", "missing.toml"], [2])]
+    cases = [(DIAGNOSE, [2]), ([*DIAGNOSE, "--json"], [1]), (["run", "missing.toml"], [2]), (DIAGNOSE, [0, 1, 2])]
     program = [sys.executable, "-c", COPIES, json.dumps(cases)]
     done = waiting.run(program, cwd=tmp_path)
     # An error without an error stream still has its status.
-    assert (done.stdout.split(), done.stderr) == (["0", "0", "2"], "")
+    assert (done.stdout.split(), done.stderr) == (["0", "0", "2", "0"], "")
     assert (tmp_path / "stdout-0").stat().st_size > 0
     assert {path.name: path.stat().st_size for path in tmp_path.iterdir() if path.name != "stdout-0"} == {
         "stderr-1": 0,

@@ -17,6 +17,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.explorer.app import API
 from peerpressure.explorer.links import state_of
 from peerpressure.explorer.protocol import Limits
+from tests.builders import examples
 from tests.explorer.asking import SMALL, Asker, served
 from tests.explorer.driving import fragment_of
 from tests.explorer.test_server_exports import VARIANTS
@@ -46,8 +47,7 @@ ROUTES = [name for name in API if name not in ("upload", "export/figure")]
 
 def many(share: float) -> settings:
     """Return settings for this share of the usual number of examples, however long each takes."""
-    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=round(share * settings().max_examples), suppress_health_check=slow)
+    return examples(share, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 numbers = st.sampled_from(

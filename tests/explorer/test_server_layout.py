@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 from threadpoolctl import threadpool_limits
@@ -15,6 +15,7 @@ from peerpressure.explorer.layout import Drawing, dot_radii, drawing
 from peerpressure.explorer.protocol import thinned
 from peerpressure.explorer.shapes import shape_of
 from peerpressure.explorer.stress import hops, hops_compiled
+from tests.builders import examples
 
 NETWORKS: dict[str, pp.Network] = {
     "two": pp.networks.k2(),
@@ -231,7 +232,7 @@ def test_weights_do_not_matter_to_a_drawing() -> None:
     assert np.array_equal(same, drawing(network))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(st.integers(1, 10**6), st.integers(8, 3_000))
 def test_thinning_keeps_the_first_steps_and_an_odd_stride(steps: int, most: int) -> None:
     choice = thinned(steps, most)

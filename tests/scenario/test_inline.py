@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import peerpressure as pp
 from peerpressure.scenario import ScenarioError, parse_scenario, scenario_from
@@ -24,7 +24,6 @@ def test_edges_weights_and_labels_make_the_network() -> None:
     assert parse_scenario(scenario.to_toml()) == scenario
 
 
-@settings(deadline=None)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.booleans())
 def test_every_network_can_be_written_out(n: int, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import peerpressure as pp
 from peerpressure.networks import shortest_window
@@ -56,7 +56,6 @@ def temporal(draw: Any) -> pp.TemporalNetwork:
     return pp.TemporalNetwork.from_events(np.array(rows), n=6, period=draw(st.sampled_from([None, 12, 15])))
 
 
-@settings(max_examples=60, deadline=None)
 @given(temporal())
 def test_edges_and_isolated_agents_are_counted_as_in_the_matrices(network: pp.TemporalNetwork) -> None:
     times = np.arange(1, 40)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 import peerpressure as pp
 from peerpressure.networks import GENERATORS
@@ -23,12 +23,13 @@ from peerpressure.scenario import (
 )
 from peerpressure.scenario.scenario import toml_text
 from peerpressure.scenario.shorthand import network_section, pressure_section
+from tests.builders import examples
 from tests.scenario.strategies import scenarios
 
 PLAIN = "[network]\ngenerator = 'k2'\n[run]\nsteps = 9\n"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(2, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios)
 def test_every_scenario_reads_back_from_its_own_text(data: dict[str, Any]) -> None:
     scenario = scenario_from(data)
@@ -37,7 +38,7 @@ def test_every_scenario_reads_back_from_its_own_text(data: dict[str, Any]) -> No
     assert again.to_toml() == scenario.to_toml()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(1, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios)
 def test_every_scenario_makes_the_same_model_each_time(data: dict[str, Any]) -> None:
     scenario = scenario_from(data)
@@ -55,7 +56,6 @@ plain_values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(), st.dictionaries(st.text(), plain_values, max_size=3), max_size=3))
 def test_whatever_is_written_as_toml_reads_back(tables: dict[str, Any]) -> None:
     assert tomllib.loads(toml_text(tables)) == tables

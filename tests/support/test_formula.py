@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from peerpressure.errors import FormulaError
 from peerpressure.support.formula import CHOICES, CONSTANTS, FUNCTIONS, MAX_LENGTH, MAX_NESTING, MAX_NODES, parse
+from tests.builders import examples
 
 TIMES = np.array([1.0, 2.0, 3.0, 7.5, 100.0, 1e6])
 
@@ -75,7 +76,7 @@ FORMULAS = st.recursive(LEAVES, _join, max_leaves=12)
 
 
 @given(FORMULAS)
-@settings(max_examples=250, deadline=None)
+@examples(3)
 def test_it_computes_what_python_computes(pair: tuple[str, str]) -> None:
     user, python = pair
     with np.errstate(all="ignore"):
@@ -93,7 +94,7 @@ def test_it_computes_what_python_computes(pair: tuple[str, str]) -> None:
 
 
 @given(FORMULAS)
-@settings(max_examples=200, deadline=None)
+@examples(2)
 def test_the_canonical_text_reads_back_as_the_same_tree(pair: tuple[str, str]) -> None:
     try:
         expression = parse(pair[0])
@@ -279,7 +280,7 @@ BYTES = st.binary(max_size=60).map(lambda data: data.decode("latin-1"))
 
 
 @given(st.one_of(st.text(max_size=60), st.text(alphabet=ALPHABET, max_size=60), BYTES))
-@settings(max_examples=500, deadline=None)
+@examples(4)
 def test_random_text_is_read_or_refused(text: str) -> None:
     try:
         expression = parse(text)
@@ -293,7 +294,7 @@ TOKENS = [*["t", "1", "2.5", "e", "log", "max", "(", ")", ",", "+", "-", "*", "*
 
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=40))
-@settings(max_examples=500, deadline=None)
+@examples(4)
 def test_random_tokens_are_read_or_refused(tokens: list[str]) -> None:
     try:
         expression = parse("".join(tokens))

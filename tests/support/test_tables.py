@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import peerpressure as pp
 from peerpressure.errors import PeerPressureError
 from peerpressure.networks import path, read_contacts, read_events
 from peerpressure.scenario.agents import FromColumn
 from peerpressure.support.tables import parse_table
+from tests.builders import examples
 
 MODEL = pp.Model(path(3).relabelled(["a", "001", "ρ"]), hidden=[0.0, 0.5, 1.0])
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -36,7 +37,7 @@ TEXTS = st.tuples(st.sampled_from([",", ";", "\t", " "]), st.lists(st.lists(FIEL
 
 @pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=100, deadline=None)
+@examples(2)
 @given(content=TEXTS | st.binary(max_size=80))
 def test_only_our_errors_come_out_of_a_table(name: str, content: bytes) -> None:
     with TemporaryDirectory() as folder:

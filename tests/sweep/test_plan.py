@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sweep import Draws, Plan, Range, Unit
@@ -35,7 +35,6 @@ def _drawn(draw: st.DrawFn) -> dict[str, Any]:
 PARTS = st.composite(_drawn)()
 
 
-@settings(deadline=None)
 @given(PARTS)
 def test_the_same_plan_has_the_same_units_each_with_its_own_key_and_seed(parts: dict[str, Any]) -> None:
     plan, again = Plan(TASK, **parts), Plan(TASK, **parts)
@@ -45,7 +44,6 @@ def test_the_same_plan_has_the_same_units_each_with_its_own_key_and_seed(parts: 
     assert all(0 <= unit.seed < 2**64 for unit in plan.units)
 
 
-@settings(deadline=None)
 @given(PARTS, st.randoms(use_true_random=False))
 def test_the_order_of_axes_and_values_changes_no_unit(parts: dict[str, Any], random: Any) -> None:
     names = list(parts["axes"])
@@ -54,7 +52,6 @@ def test_the_order_of_axes_and_values_changes_no_unit(parts: dict[str, Any], ran
     assert _identities(Plan(TASK, **parts)) == _identities(Plan(TASK, **(parts | {"axes": shuffled})))
 
 
-@settings(deadline=None)
 @given(PARTS)
 def test_more_values_and_replications_leave_the_units_that_were(parts: dict[str, Any]) -> None:
     grown = {name: [*values, ["one more"]] for name, values in parts["axes"].items()}
@@ -62,14 +59,12 @@ def test_more_values_and_replications_leave_the_units_that_were(parts: dict[str,
     assert _identities(Plan(TASK, **parts)).items() <= _identities(larger).items()
 
 
-@settings(deadline=None)
 @given(PARTS)
 def test_a_fixed_parameter_may_become_an_axis(parts: dict[str, Any]) -> None:
     axes = parts["axes"] | {name: [value] for name, value in parts["base"].items()}
     assert _identities(Plan(TASK, **parts)) == _identities(Plan(TASK, **(parts | {"base": {}, "axes": axes})))
 
 
-@settings(deadline=None)
 @given(PARTS)
 def test_another_seed_changes_seeds_and_keeps_keys(parts: dict[str, Any]) -> None:
     one, other = Plan(TASK, **parts), Plan(TASK, **(parts | {"seed": parts["seed"] + 1}))
@@ -78,7 +73,6 @@ def test_another_seed_changes_seeds_and_keeps_keys(parts: dict[str, Any]) -> Non
     assert one.fingerprint != other.fingerprint
 
 
-@settings(deadline=None)
 @given(PARTS)
 def test_common_random_numbers_are_those_of_the_replication_at_every_point(parts: dict[str, Any]) -> None:
     plan, own = Plan(TASK, **parts, random_numbers="common"), Plan(TASK, **parts)
@@ -108,7 +102,6 @@ def test_numpy_values_are_the_plain_ones() -> None:
     assert plain.units == numpy.units
 
 
-@settings(deadline=None)
 @given(st.integers(1, 30), st.integers(1, 30), st.sampled_from(["linear", "log"]), st.booleans(), st.integers(0, 9))
 def test_draws_grow_and_stay_inside(count: int, more: int, spacing: Any, whole: bool, root: int) -> None:
     few = Draws(2, 900, count, spacing, whole).values(root, "a")
