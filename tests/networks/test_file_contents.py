@@ -37,7 +37,7 @@ from peerpressure.networks import (
     read_events,
     read_network,
 )
-from peerpressure.scenario import read_outputs
+from peerpressure.scenario import read_answers
 from tests.networks.strategies import edge_table, networks, same
 
 Edges = dict[tuple[Any, Any], float]
@@ -807,14 +807,14 @@ def test_unicode_forms_of_a_name_are_one_in_events_and_outputs(tmp_path: Path) -
     assert FORMS in str(describe_events_file(file))
     model = Model(path(2).relabelled([ZOE, "bob"]), [1.0, 2.0])
     for rows in (f"time,agent,public\n1,{OTHER_ZOE},0.5\n1,bob,0.7\n", f"time,{OTHER_ZOE},bob\n1,.5,.7\n"):
-        seen = read_outputs(write(tmp_path, ".csv", rows), model).runs[""]
+        seen = read_answers(write(tmp_path, ".csv", rows), model).runs[""]
         assert np.asarray(seen.states).tolist() == [[[0.5, 0.7]]]
     table = [(1, ZOE, 0.5, ZOE), (1, "bob", 0.7, OTHER_ZOE)]
     topical = pd.DataFrame(table, columns=["time", "agent", "public", "topic"])
     assert np.asarray(simulate(model, 1).from_dataframe(topical, model).states).tolist() == [[[0.5, 0.7]]]
     outputs = write(tmp_path, ".csv", f"time,agent,public\n1,{ZOE},0.5\ntime,agent,public\n1,bob,0.7\n")
     with pytest.raises(FileFormatError, match="line 3 must be a row, got a heading"):
-        read_outputs(outputs, model)
+        read_answers(outputs, model)
 
 
 NAMES = st.text("ab ,;\"'Ä#%é&<>.0123", min_size=1, max_size=5).filter(

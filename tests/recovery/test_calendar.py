@@ -14,7 +14,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.cli.data import ALONE
 from peerpressure.errors import InvalidInputError
-from peerpressure.scenario import ScenarioError, parse_scenario, read_outputs
+from peerpressure.scenario import ScenarioError, parse_scenario, read_answers
 from peerpressure.support.dates import calendar_steps, seconds_in
 from tests.cli.calling import run
 
@@ -51,7 +51,7 @@ def test_calendar_times_become_steps(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(pp.recover(found, MODEL).value, pp.recover(SIMULATED, MODEL).value)
     file = tmp_path / "observed.csv.gz"
     file.write_bytes(gzip.compress(observed(times).to_csv(index=False, sep=";", decimal=",").encode()))
-    seen = read_outputs(file, MODEL, step)
+    seen = read_answers(file, MODEL, step)
     np.testing.assert_array_equal(np.asarray(seen.runs[""].states), np.asarray(found.states))
     assert "separated by semicolons, decimal commas" in seen.description
     assert "is step 1" in seen.description
@@ -67,7 +67,7 @@ def test_gaps_and_an_origin() -> None:
 def test_continuous_time_has_dates_too(tmp_path: Path) -> None:
     file = tmp_path / "observed.parquet"
     observed(DAYS).to_parquet(file)
-    seen = read_outputs(file, pp.SDE(MODEL, step=0.5), "1 day")
+    seen = read_answers(file, pp.SDE(MODEL, step=0.5), "1 day")
     assert seen.runs[""].times.tolist() == [0.5 * k for k in range(1, 9)]
     assert seen.description.startswith("Parquet, ")
 
@@ -178,4 +178,4 @@ def test_a_row_without_a_topic_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "observed.csv"
     file.write_text("time,agent,topic,public\n1,001,tax,0.5\n2,001,,0.5\n")
     with pytest.raises(InvalidInputError, match="a topic if one has, got '' in row 3"):
-        read_outputs(file, MODEL)
+        read_answers(file, MODEL)

@@ -12,7 +12,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.recovery import observations_of, read_observations
-from peerpressure.scenario import read_outputs
+from peerpressure.scenario import read_answers
 
 NETWORK = pp.Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["002", "001", "003"])
 MODEL = pp.Model(NETWORK, hidden=[0.0, 1.0, 2.0], noise=pp.Gaussian(0.5))
@@ -44,7 +44,7 @@ def test_outputs_are_of_those_who_showed_them(name: str, tmp_path: Path) -> None
     np.testing.assert_array_equal(np.asarray(pp.Trajectory.from_csv(file, MODEL).states), RIGHT)
     equation = pp.SDE(MODEL, step=0.5)
     file.write_text(TABLES[name].replace("\n2", "\n1.5" if ";" not in TABLES[name] else "\n1,5"), encoding="utf-8")
-    flowing = read_outputs(file, equation).runs[""]
+    flowing = read_answers(file, equation).runs[""]
     assert flowing.times.tolist() == [1.0, 1.5]
     np.testing.assert_array_equal(np.asarray(flowing.states), RIGHT)
 
@@ -101,7 +101,7 @@ def test_a_row_for_each_person_and_a_column_for_each_wave(name: str, tmp_path: P
     text, says = WAVES[name]
     file = tmp_path / "observed.csv"
     file.write_text(text, encoding="utf-8")
-    seen = read_outputs(file, MODEL)
+    seen = read_answers(file, MODEL)
     assert re.search(says, seen.description), seen.description
     frame = pd.read_csv(file, sep=";" if ";" in text else ",", decimal="," if ";" in text else ".", dtype={0: str})
     for run in (
@@ -126,20 +126,20 @@ def test_the_first_remedy_for_unknown_headings_is_to_call_them_waves(headings: t
 def test_waves_are_numbered_unless_steps_have_a_length(tmp_path: Path) -> None:
     file = tmp_path / "observed.csv"
     file.write_text("name,2024-01-31,2024-02-29,2024-03-31\n001,1,2,3\n", encoding="utf-8")
-    assert read_outputs(file, MODEL, "1 day").runs[""].times.tolist() == [1, 30, 61]
+    assert read_answers(file, MODEL, "1 day").runs[""].times.tolist() == [1, 30, 61]
     with pytest.raises(
         pp.errors.InvalidInputError, match=r"steps of 30 days.*a step of 1 day fits.*'wave' numbers them"
     ):
-        read_outputs(file, MODEL, "30 days")
-    assert read_outputs(file, MODEL, "wave").runs[""].times.tolist() == [1, 2, 3]
+        read_answers(file, MODEL, "30 days")
+    assert read_answers(file, MODEL, "wave").runs[""].times.tolist() == [1, 2, 3]
     # The same dates in rows.
     file.write_text("date,001\n2024-01-31,1\n2024-02-29,2\n2024-03-31,3\n", encoding="utf-8")
-    seen = read_outputs(file, MODEL, "wave")
+    seen = read_answers(file, MODEL, "wave")
     assert seen.runs[""].times.tolist() == [1, 2, 3]
     assert seen.description.endswith("3 times, numbered in their order, 2024-01-31 is step 1")
     file.write_text("name,w1,w2\n001,1,2\n", encoding="utf-8")
     with pytest.raises(pp.errors.InvalidInputError, match="all times must be dates if one is"):
-        read_outputs(file, MODEL, "1 day")
+        read_answers(file, MODEL, "1 day")
 
 
 def test_an_index_of_rows_is_nobody(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_an_index_of_rows_is_nobody(tmp_path: Path) -> None:
 def test_waves_have_topics(tmp_path: Path) -> None:
     file = tmp_path / "observed.csv"
     file.write_text("name,topic,w1,w2\n001,tax,0.1,0.2\n001,rent,0.3,0.4\n", encoding="utf-8")
-    runs = read_outputs(file, MODEL).runs
+    runs = read_answers(file, MODEL).runs
     assert {topic: np.asarray(run.states).ravel().tolist() for topic, run in runs.items()} == {
         "tax": [0.1, 0.2],
         "rent": [0.3, 0.4],

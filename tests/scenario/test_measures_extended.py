@@ -14,7 +14,7 @@ import peerpressure as pp
 from peerpressure.networks import shortest_window
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import recover
-from peerpressure.scenario import Experiment, measure, measure_scenario, read_outputs, results, scenario_from
+from peerpressure.scenario import Experiment, measure, measure_scenario, read_answers, results, scenario_from
 from peerpressure.scenario.experiment import network_counts
 from peerpressure.theory import consensus_error, consensus_limit, diagnose
 
@@ -231,7 +231,7 @@ def test_outputs_of_flowing_time_are_read_at_real_times(tmp_path: Path) -> None:
     run = pp.simulate(system, 8, 2, seed=1)
     file = tmp_path / "outputs.csv"
     run.to_dataframe().query("time > 0").to_csv(file, index=False)
-    seen = read_outputs(file, system).runs[""]
+    seen = read_answers(file, system).runs[""]
     np.testing.assert_allclose(seen.times, run.times[1:], rtol=1e-12)
     expected = recover(run, system, "kalman").value
     np.testing.assert_allclose(recover(seen, system, "kalman").value, expected, atol=1e-9)
@@ -249,7 +249,7 @@ def test_outputs_that_do_not_fit_flowing_time(rows: str, says: str, tmp_path: Pa
     file = tmp_path / "outputs.csv"
     file.write_text(rows)
     with pytest.raises(pp.errors.InvalidInputError, match=says):
-        read_outputs(file, scenario_from(FLOWING).system())
+        read_answers(file, scenario_from(FLOWING).system())
 
 
 def test_a_failing_network_is_drawn_from_the_seed_of_the_unit() -> None:

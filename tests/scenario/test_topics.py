@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from peerpressure.scenario import Experiment, ScenarioError, parse_scenario, results
-from peerpressure.scenario._files import read_outputs
+from peerpressure.scenario._files import read_answers
 from peerpressure.scenario.loading import findings
 
 TRIANGLE = "[network]\nedges=[[0,1],[1,2],[2,0]]\nlabels=['ann','bob','cat']\n[run]\nsteps=20\nreplicates=2\n"
@@ -52,12 +52,12 @@ def test_results_name_the_topic(tmp_path: Path) -> None:
     np.testing.assert_array_equal(tables["agents"]["epsilon"].isna(), [False] * 4 + [True, True])
     file = tmp_path / "outputs.csv"
     experiment.run.to_dataframe().rename(columns={"topic": "question"}).to_csv(file, index=False)
-    seen = read_outputs(file, scenario.model())
+    seen = read_answers(file, scenario.model())
     assert list(seen.runs) == [""]
     np.testing.assert_array_equal(seen.runs[""].states, experiment.run.states)
     wide = experiment.run.to_dataframe().pivot(index=["replicate", "time", "topic"], columns="agent", values="public")
     wide.reset_index().to_csv(file, index=False)
-    np.testing.assert_array_equal(read_outputs(file, scenario.model()).runs[""].states, experiment.run.states)
+    np.testing.assert_array_equal(read_answers(file, scenario.model()).runs[""].states, experiment.run.states)
     # Designs that average are for the paper's networks; on others there is no such table, and no error.
     assert "frontier" not in tables
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A scenario, or a sweep: a file with a line that starts scenario =.")
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario, or a sweep, which names its scenario.")],
     as_json: AsJson = False,
 ) -> None:
     """List all problems of a scenario or sweep file, and where they are.

@@ -73,8 +73,8 @@ def recover(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="auto, innovations, kalman, ols and others, also several; if left out, those of [observe], or auto, "
-            "which takes the one that can read the table."
+            help="auto, innovations, kalman, ols and others; may be repeated. If left out, those of [observe], or "
+            "auto, which takes one that can read the table."
         ),
     ] = None,
     target: Annotated[
@@ -121,12 +121,12 @@ def recover(
     def find(show_stage: Stage) -> Found:
         from peerpressure.recovery import recover as recover_opinions
         from peerpressure.report.estimates import together
-        from peerpressure.scenario import read_outputs
+        from peerpressure.scenario import read_answers
         from peerpressure.scenario.scenario import Observe
 
         show_stage("reading")
         system, asked = study.system(), study.observe or Observe()
-        seen = read_outputs(answers, system, step or asked.step, origin or asked.origin)
+        seen = read_answers(answers, system, step or asked.step, origin or asked.origin)
         if figure is not None and len(seen.runs) > 1:
             rule, got = "a figure shows the fit to one topic", ", ".join(map(repr, seen.runs))
             raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
@@ -298,14 +298,14 @@ def fit(
 
     def find(show_stage: Stage) -> Found:
         from peerpressure.fitting import fit as fit_model
-        from peerpressure.scenario import read_outputs
+        from peerpressure.scenario import read_answers
 
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise
         look = observation_of(rounding, scale)
         show_stage("reading")
         graph = network_of(network, agents, directed=directed)
         model = _model(graph, pressure, names)
-        seen = read_outputs(answers, model, step, origin)
+        seen = read_answers(answers, model, step, origin)
         if len(seen.runs) > 1:
             rule, got = "parameters are fitted to one topic", ", ".join(map(repr, seen.runs))
             raise InvalidInputError(message(rule, got=got, remedy="pass a table of one topic"))
@@ -429,7 +429,8 @@ def compare(
     answers: Answers,
     network: Annotated[Path | None, typer.Option(help=f"{NETWORK} Without it, only models without neighbours.")] = None,
     rival: Annotated[
-        list[str] | None, typer.Option(help="none, constant, linear and others, also several; all if left out.")
+        list[str] | None,
+        typer.Option(help="A model to compare, such as none, constant or linear; may be repeated; all if left out."),
     ] = None,
     start: Annotated[
         Start, typer.Option(help="Whether the first row follows a hidden start, or is the public start itself.")
@@ -513,7 +514,7 @@ def response(
     ] = None,
     matter: Annotated[float, typer.Option(help="Smallest weight that would matter.")] = 0.1,
     equal_groups: Annotated[bool, typer.Option("--equal-groups", help="Give all groups equal weight.")] = False,
-    permutations: Annotated[int, typer.Option(help="Shuffles of who sat where.")] = 999,
+    permutations: Annotated[int, typer.Option(help="Number of shuffles of who sat where.")] = 999,
     seed: Annotated[int, typer.Option(help="Seed of the shuffles.")] = 0,
     report: Page = None,
     out: Annotated[

@@ -19,7 +19,6 @@ _INTERNAL = (
     "Score",
     "ScoreTests",
     "Target",
-    "observations_of",
     "read_observations",
 )
 __getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

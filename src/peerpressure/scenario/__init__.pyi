@@ -2,7 +2,7 @@ from ._files import (
     ObservedOutputs as ObservedOutputs,
     check_room as check_room,
     no_place as no_place,
-    read_outputs as read_outputs,
+    read_answers as read_answers,
 )
 from ._sweep_file import Sweep as Sweep, load_sweep as load_sweep
 from .experiment import (

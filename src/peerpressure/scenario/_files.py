@@ -38,7 +38,7 @@ class ObservedOutputs(NamedTuple):
 
     See Also
     --------
-    read_outputs : Reads them.
+    read_answers : Reads them.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ObservedOutputs(NamedTuple):
     description: str
 
 
-def read_outputs(path: str | Path, system: System, step: str | None = None, origin: object = None) -> ObservedOutputs:
+def read_answers(path: str | Path, system: System, step: str | None = None, origin: object = None) -> ObservedOutputs:
     r"""Return the answers in a file as runs of the system, one for each topic; an SDE has real times.
 
     Parameters
@@ -85,12 +85,12 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
     >>> import tempfile
     >>> from pathlib import Path
     >>> from peerpressure import Model
-    >>> from peerpressure.scenario import read_outputs
+    >>> from peerpressure.scenario import read_answers
     >>> from peerpressure.networks import k2
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "outputs.csv")
     ...     _ = file.write_text("time,agent,public\n0,0,1.0\n0,1,2.0\n")
-    ...     read_outputs(file, Model(k2(), [1.0, 2.0])).runs[""].states
+    ...     read_answers(file, Model(k2(), [1.0, 2.0])).runs[""].states
     array([[[1., 2.]]])
     """
     if is_run(run_in(Path(path))):
