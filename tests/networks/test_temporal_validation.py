@@ -50,7 +50,7 @@ def stored(**changes: Any) -> Callable[[], object]:
 
 CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "out of order": (events((5, "a", "b"), (3, "b", "c")), ["step 3 in row 2 after step 5", "sort them by time"]),
-    "time 0": (events((0, "a", "b")), ["count from 1, got 0 in row 1", "the time 1"]),
+    "time 0": (events((0, "a", "b")), ["count from 1, got 0 in row 1", "time 1 to what holds from the start"]),
     "negative time": (arrays([-4], [0], [1]), ["count from 1, got -4"]),
     "real time": (events((1.5, "a", "b")), ["times must be whole numbers, got 1.5 in row 1", "from_contacts"]),
     "missing time": (arrays([1, np.nan], [0, 0], [1, 2]), ["whole numbers, got nan in row 2"]),
