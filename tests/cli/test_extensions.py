@@ -124,21 +124,6 @@ def test_recover_finds_what_is_held_now_or_was_at_first(capfd: Captured, tmp_pat
     assert first["agents"] != now["agents"]
 
 
-def test_recover_reads_real_times(capfd: Captured, tmp_path: Path) -> None:
-    file, observed = tmp_path / "study.toml", tmp_path / "observed.csv"
-    file.write_text(FLOWING)
-    experiment = Experiment(load_scenario(file))
-    experiment.run.to_dataframe().query("time > 0").to_csv(observed, index=False)
-    answer = run(capfd, "recover", observed, "--scenario", file, "--json")
-    assert answer.status == 0
-    value = pd.DataFrame(answer.json["agents"])["value"].to_numpy().reshape(2, 7)
-    np.testing.assert_allclose(value, experiment.estimates["innovations"].value, atol=1e-9)
-    observed.write_text("time,agent,public\n0.3,0,0.5\n")
-    refused = run(capfd, "recover", observed, "--scenario", file)
-    assert (refused.status, refused.err.count("\n")) == (2, 1)
-    assert "multiples of the step 0.2" in refused.err
-
-
 SWEEP = """scenario = "study.toml"
 [[axis]]
 field = "{field}"
@@ -146,20 +131,6 @@ values = {choices}
 [measure]
 names = ["spread", "hidden_spread", "retention", "verdict"]
 """
-
-
-@pytest.mark.parametrize(
-    ("text", "field", "choices"),
-    [
-        (GIVING_WAY, "agents.adaptation", "[0.0, 0.1, '0.1/t', { rate = 0.1, adaptation_weight = 0.5 }]"),
-        (FAILING, "network.dynamics.probability", "[0.1, 0.4]"),
-        (FLOWING, "time.step", "[0.1, 0.2]"),
-    ],
-)
-def test_a_sweep_over_them_is_sound(text: str, field: str, choices: str, capfd: Captured, tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(text)
-    (tmp_path / "sweep.toml").write_text(SWEEP.format(field=field, choices=choices))
-    assert run(capfd, "check", tmp_path / "sweep.toml").status == 0
 
 
 @pytest.mark.usefixtures("worker_here")

@@ -22,7 +22,7 @@ from peerpressure.explorer.shapes import shape_of
 from peerpressure.report import drawing
 from peerpressure.support import progress
 from tests import waiting
-from tests.cli.calling import SMALL, process, run
+from tests.cli.calling import process, run
 from tests.in_process import painted
 
 Captured = pytest.CaptureFixture[str]
@@ -79,25 +79,6 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
         "too_fast.toml",
     }
     assert run(capfd, "new", tmp_path / "karate", "--example", "karate").status == 2
-
-
-def test_nothing_is_printed_before_the_files_are_there(
-    tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from peerpressure.report import run as report
-
-    printed: list[str] = []
-
-    def draw(*_: object, **__: object) -> dict[str, bytes]:
-        printed.append(capfd.readouterr().out)
-        return {}
-
-    monkeypatch.setattr(report, "run_files", draw)
-    (tmp_path / "small.toml").write_text(SMALL)
-    told = run(capfd, "run", tmp_path / "small.toml")
-    assert (told.status, printed) == (0, [""])
-    assert told.out.startswith("Consensus on v")
-    assert "within 0.0" in told.out
 
 
 def test_compilation_is_announced_and_loading_is_not() -> None:

@@ -103,35 +103,6 @@ def test_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
     assert "consensus value" in capfd.readouterr().out
 
 
-def test_the_command_line_itself_loads_nothing_heavy() -> None:
-    # The package's own front page is left out: this is about what the command line adds.
-    code = """
-import importlib.util, sys, types
-package = types.ModuleType("peerpressure")
-package.__path__ = importlib.util.find_spec("peerpressure").submodule_search_locations
-sys.modules["peerpressure"] = package
-before = set(sys.modules)
-from peerpressure.cli import invoke
-assert invoke(["--help"]) == 0
-heavy = {"numpy", "scipy", "pandas", "matplotlib", "numba", "networkx"} & (set(sys.modules) - before)
-sys.exit(f"loaded {heavy}" if heavy else 0)
-"""
-    done = waiting.run([sys.executable, "-c", code])
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_options_defaults_are_the_experiments_own() -> None:
-    import inspect
-    from importlib import import_module
-
-    convergence = import_module("peerpressure.reproduction._convergence")
-
-    defaults = {name: option.default for name, option in inspect.signature(cli.paper.paper).parameters.items()}
-    # Without a number, steps are those of the experiment, or of a quick report.
-    assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, None)
-    assert cli.paper.STEPS == convergence.STEPS
-
-
 def test_one_figure_with_other_parameters(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "one"
     assert (

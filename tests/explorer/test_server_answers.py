@@ -575,13 +575,6 @@ def test_distances_are_to_own_limits_in_all_replicates(asker: Asker) -> None:
     assert np.flatnonzero(network["degrees"] == 0).tolist() == [0, 33]
 
 
-def test_graphml_is_read(asker: Asker, tmp_path: Any) -> None:
-    pp.networks.write_network(pp.networks.named("karate"), tmp_path / "karate.graphml")
-    data = (tmp_path / "karate.graphml").read_bytes()
-    told = asker.http.post("api/upload", params={"name": "karate.graphml"}, content=data).json()
-    assert len(told["network"]["edges"]) == 78
-
-
 def test_the_papers_presets_show_the_papers_numbers(asker: Asker) -> None:
     figures = convergence(steps=150)
     for preset, run in (("first_steps", figures.runs[0]), ("too_fast_tree", figures.runs[1])):
@@ -589,14 +582,6 @@ def test_the_papers_presets_show_the_papers_numbers(asker: Asker) -> None:
         _, arrays = asker.packed("run", state["scenario"])
         assert np.array_equal(arrays["maximum"][0], np.asarray(run.path.maximum)[0].astype(np.float32))
         assert np.array_equal(arrays["minimum"][0], np.asarray(run.path.minimum)[0].astype(np.float32))
-
-
-def test_the_same_scenario_as_toml_gives_the_same_numbers(asker: Asker) -> None:
-    text = asker.post("export/toml").text
-    read = parse_scenario(text)
-    run = pp.simulate(read.model(), read.run.steps, read.run.replicates, seed=read.run.seed)
-    assert run.states is not None
-    assert np.array_equal(asker.packed("run").arrays["states"], run.states[0].astype(np.float32))
 
 
 FAST = {"kind": "stretched_exponential", "base": 2.0, "exponent": 0.7}

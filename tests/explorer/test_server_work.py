@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +28,11 @@ from peerpressure.explorer.protocol import (
     SupersededError,
     TimeLimitError,
     error_answer,
-    json_bytes,
 )
 from peerpressure.scenario import Experiment, Scenario, scenario_from
 from peerpressure.support.progress import cancellable, check_cancelled
 from peerpressure.theory import Outcome
-from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
+from tests.explorer.asking import SMALL, Asker, in_a_loop, served
 from tests.waiting import result_of, wait_for_event, wait_until
 
 # A run that the watcher repeats until it is cancelled; SHORT takes milliseconds.
@@ -207,25 +205,6 @@ def test_a_job_without_checkpoints_is_abandoned_at_the_time_limit() -> None:
         queue.close()
 
     in_a_loop(scene())
-
-
-SETTLING = {
-    "network": {"generator": "cycle", "n": 5},
-    "pressure": {"kind": "constant", "value": 2.0},
-    "agents": {"adaptation": 0.1},
-    "noise": {"law": "gaussian", "std": 1.0},
-    "run": {"steps": 10},
-}
-
-
-@pytest.mark.parametrize("pressure", [{"kind": "constant", "value": 2.0}, {"kind": "table", "values": [2.0] * 10}])
-def test_a_job_diagnoses_the_librarys_own_model(pressure: dict[str, Any]) -> None:
-    """The outcome depends on the class of the schedule, which cancellation must leave as it is."""
-    scenario = SETTLING | {"pressure": pressure}
-    facts = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits())).facts
-    read = scenario_from(scenario)
-    verdict = replace(pp.diagnose(read.model()), drawn=read.drawn_hidden)
-    assert facts["verdict"] == json.loads(json_bytes(verdict.to_dict() | {"text": str(verdict)}))
 
 
 def test_the_diagnosis_has_a_limit_of_its_own_and_is_cancelled_with_the_job() -> None:

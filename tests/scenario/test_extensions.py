@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 import peerpressure as pp
 from peerpressure.networks import (
@@ -257,31 +256,6 @@ def test_what_flowing_time_or_an_onlooker_cannot_have(sections: dict[str, Any], 
 
 def test_what_is_wrong_elsewhere_is_not_blamed_on_time() -> None:
     assert set(refused(RING, time={}, agents={"hidden": [1.0]})) == {"agents.hidden"}
-
-
-@pytest.mark.parametrize(
-    ("sections", "path"),
-    [
-        ({"network": {"file": "edges.csv"}}, "network.file"),
-        ({"network": {"events": "/etc/passwd"}}, "network.events"),
-        ({"network": {"contacts": "contacts.csv"}}, "network.contacts"),
-        ({"network": RING, "agents": {"hidden": {"file": "a.csv", "column": "x"}}}, "agents.hidden.file"),
-        (
-            {
-                "network": RING,
-                "agents": {"adaptation": {"rate": 0.1, "adaptation_weight": {"file": "a.csv", "column": "x"}}},
-            },
-            "agents.adaptation.adaptation_weight.file",
-        ),
-        ({"network": RING, "output": {"folder": "out"}}, "output.folder"),
-    ],
-)
-def test_scenarios_of_strangers_reach_no_file(sections: dict[str, Any], path: str) -> None:
-    with pytest.raises(ValidationError) as told:
-        Scenario.model_validate({"run": RUN, **sections}, context={"files": False})
-    (detail,) = told.value.errors()
-    assert ".".join(str(part) for part in detail["loc"] if not str(part).startswith("<")) == path
-    assert "must not name files" in detail["msg"]
 
 
 def test_shorthand_for_what_changes() -> None:
