@@ -153,6 +153,7 @@ run = pp.simulate(model, 30, seed=1)
 estimate = pp.recover(run, model)
 print(analysis())
 shown = [one._repr_html_() for one in (run, estimate, pp.diagnose(model, 30), pp.privacy.budget(model, 30))]
+import peerpressure.report.run, peerpressure.report.drawing
 print([name for name in sys.modules if name == "matplotlib"])
 """
 

@@ -6,11 +6,22 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from peerpressure.plotting.style import styled
+
+
+def linear(colour: object) -> NDArray[np.float64]:
+    """Return a colour in linear RGB, as the Web Content Accessibility Guidelines have it."""
+    rgb = np.array(to_rgb(colour))  # type: ignore[arg-type]
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def contrast_on_white(colour: object) -> float:
+    return float(1.05 / (linear(colour) @ [0.2126, 0.7152, 0.0722] + 0.05))
 
 
 def curves(axes: Axes) -> list[NDArray[np.float64]]:

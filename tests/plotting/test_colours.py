@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from peerpressure.plotting.style import GREY, PALETTE, in_order, of_opinions
+from tests.plotting.looking import contrast_on_white, linear
 
 Array = NDArray[np.float64]
 
@@ -34,12 +35,6 @@ SEEN: dict[str, Array] = {
 LEAST = {"everybody": 20.0, "protanopia": 14.0, "deuteranopia": 14.0, "tritanopia": 14.0, "grey": 7.0}
 
 
-def linear(colour: object) -> Array:
-    """Return a colour in linear RGB."""
-    rgb: Array = np.array(to_rgb(colour))  # type: ignore[arg-type]
-    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-
-
 def lab(seen: Array) -> Array:
     """Return linear RGB as CIELAB, in which distances are differences as they are seen."""
     to_xyz = np.array(
@@ -48,10 +43,6 @@ def lab(seen: Array) -> Array:
     xyz = to_xyz @ np.clip(seen, 0, 1) / to_xyz.sum(axis=1)
     f = np.where(xyz > 0.008856, np.cbrt(xyz), (903.3 * xyz + 16) / 116)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-def contrast_on_white(colour: object) -> float:
-    return float(1.05 / (linear(colour) @ [0.2126, 0.7152, 0.0722] + 0.05))
 
 
 def difference(one: object, other: object, seen: Array) -> float:

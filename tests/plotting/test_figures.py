@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, PathPatch, Rectangle
 from scipy import stats
@@ -19,6 +18,7 @@ from peerpressure.plotting import FIGURES, _convergence, _recovery, draw, graphs
 from peerpressure.plotting.style import smoothed
 from tests.plotting.looking import (
     assert_no_text_is_cut_or_covers_another,
+    contrast_on_white,
     curves,
     drawn,
     has_level,
@@ -43,13 +43,6 @@ def v(tables: Tables) -> float:
     return float(tables["summary"]["consensus_value"].iloc[0])
 
 
-def contrast(colour: Any) -> float:
-    """Return the contrast of a colour on white, by the formula of the Web Content Accessibility Guidelines."""
-    parts = np.array(to_rgb(colour))
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05))
-
-
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_named_fits_a_page_can_be_read_and_leaves_no_global_state(name: str) -> None:
     figure = paper_figure(name)
@@ -62,7 +55,7 @@ def test_every_figure_is_named_fits_a_page_can_be_read_and_leaves_no_global_stat
         assert axes.get_xlabel() or axes.get_ylabel() or not axes.axison or name == "graph"
         shown: list[Any] = [*axes.lines, *axes.texts, *legend_texts(axes)]
         for item in shown:
-            assert contrast(item.get_color()) >= 3
+            assert contrast_on_white(item.get_color()) >= 3
             assert item.get_alpha() in (None, 1)
         box = axes.get_legend()
         assert box is None or len(box.legend_handles) == len(box.get_texts()) > 1

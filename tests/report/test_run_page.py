@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
-import sys
-from select import select
 from typing import Any
 
 import pandas as pd
@@ -30,7 +27,6 @@ from peerpressure.report.run import (
 )
 from peerpressure.scenario import Experiment, results, scenario_from, summaries
 from peerpressure.support.text import with_deviation
-from tests import waiting
 
 PLAIN: dict[str, Any] = {
     "network": {"generator": "star", "n": 6},
@@ -176,22 +172,3 @@ def test_drawings_do_not_depend_on_the_process_that_draws() -> None:
     assert here(orders[1])() == ({}, None)
     with elsewhere(cores=1) as submit:
         assert submit is here
-
-
-def test_a_process_that_draws_ends_with_its_parent() -> None:
-    code = (
-        "import os; from peerpressure.report.drawing import elsewhere\n"
-        "with elsewhere(2) as submit:\n"
-        "    os.kill(os.getpid(), 9)"
-    )
-    with waiting.started([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        assert waiting.wait_for_end(process) == -9
-        assert process.stdout is not None
-        output = process.stdout.fileno()
-        # Their output is inherited: it ends when both have closed it.
-        waiting.wait_until(lambda: select([output], [], [], 0)[0], "the end of the process that draws")
-
-
-def test_a_run_that_draws_nothing_itself_does_without_matplotlib() -> None:
-    code = "import sys, peerpressure.report.run, peerpressure.report.drawing; print('matplotlib' in sys.modules)"
-    assert waiting.run([sys.executable, "-c", code]).stdout == "False\n"

@@ -198,7 +198,7 @@ def test_ctrl_c_does_not_reach_the_first_process_that_is_started_deaf(method: st
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are killed by other means elsewhere")
-@pytest.mark.parametrize("work", ["pool", "process"])
+@pytest.mark.parametrize("work", ["pool", "copies", "process"])
 def test_processes_of_the_report_end_with_their_parent(work: str, tmp_path: Path) -> None:
     """One that waits for orders waited for ever, and one that computes printed a traceback when it had finished."""
     program = """if True:
@@ -211,6 +211,9 @@ def test_processes_of_the_report_end_with_their_parent(work: str, tmp_path: Path
                 drawings = drawing.draw_all([0.0, 0.0, 1e6], 2)
                 next(drawings)
                 os.kill(os.getpid(), signal.SIGKILL)
+            if sys.argv[1] == "copies":
+                with drawing.elsewhere(2):
+                    os.kill(os.getpid(), signal.SIGKILL)
             with _experiments._beside(1, separate_process=True, seeds=1, progress=lambda stage: None):
                 os.kill(os.getpid(), signal.SIGKILL)
     """
