@@ -16,7 +16,7 @@ from peerpressure.plotting.style import styled
 
 def linear(colour: object) -> NDArray[np.float64]:
     """Return a colour in linear RGB, as the Web Content Accessibility Guidelines have it."""
-    rgb = np.array(to_rgb(colour))  # type: ignore[arg-type]
+    rgb: NDArray[np.float64] = np.array(to_rgb(colour))  # type: ignore[arg-type]
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 
