@@ -232,7 +232,17 @@ def test_pressure_that_counts_steps_is_not_read_where_steps_are_lost(pressure: s
     assert verdict.outcome is not Outcome.UNKNOWN or options
 
 
+# Three of four agents hear each other in turn, over edges of very different weights, and hardly adapt: for the first
+# hundreds of steps the sums that are followed move ever faster.
+TURNS = np.zeros((3, 4, 4))
+TURNS[0, 0, 1], TURNS[0, 2, 3], TURNS[1, 0, 2], TURNS[2, 1, 2] = 0.85, 2.2, 1.0, 0.001
+SLOW = Model(
+    TemporalNetwork.from_snapshots(list(TURNS + TURNS.transpose(0, 2, 1)), period=3),
+    [-1.4, 0.5, 2.3, -1.1], [1.7, 0.4, 0.7, 1.1], "2.5*t^2", start=np.zeros(4), adaptation=1e-4,
+)  # fmt: skip
+
 VARIED = [
+    SLOW,
     *(build(pressure, rate, Gaussian(0.5)) for pressure, rate in CASES.values()),
     *(
         fast(net, pressure, noise)

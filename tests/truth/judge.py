@@ -136,7 +136,16 @@ def _has_hardly_adapted(case: Case, t: float) -> bool:
     with np.errstate(divide="ignore"):
         rates = weight * curve(case.rate)(np.exp(u)) / (1 + 1 / curve(case.pressure)(np.exp(u))) * np.exp(u)
     whole, end = np.trapezoid(rates, u), np.trapezoid(rates[1_000:], u[1_000:])
-    return bool(whole < 3 and end > 0.05 * whole)
+    return bool(whole * _slowest_share(case) < 3 and end > 0.05 * whole)
+
+
+def _slowest_share(case: Case) -> float:
+    """Return the share of a rate of adaptation at which what is left of the agents' differences fades, 1 at most."""
+    A, fixed = case.cycle.mean(axis=0), np.zeros(case.n, np.bool_) if case.weight is None else case.weight == 0
+    d = np.where(A.any(axis=1), A.sum(axis=1), 1.0)
+    # D⁻¹A is similar to a symmetric matrix; agents who never adapt hold the others, or all of them keep one value.
+    values = np.linalg.eigvalsh((A / np.sqrt(np.outer(d, d)))[~fixed][:, ~fixed])
+    return float(min(1.0, 1 - values[-1 if fixed.any() else -2])) if values.size > 1 or fixed.any() else 1.0
 
 
 def _adapts_before_pressure_counts(case: Case, t: float) -> bool:

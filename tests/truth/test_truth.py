@@ -97,6 +97,17 @@ def test_noise_that_opinions_adapt_to_more_slowly_than_it_is_averaged_is_left_op
     assert "wrong" not in found.values()
 
 
+def test_agents_who_hear_of_a_fixed_opinion_by_way_of_others_are_left_open() -> None:
+    # They come to 0.192 at t = 10¹¹, and the mean of all of them is 0.189 at the horizon.
+    line = np.diag([3.0, 2.6, 2.2], 1)
+    hidden, weight = np.array([0.192, 0.502, -0.387, 0.173]), np.array([0.0, 1, 1, 1])
+    case = Case(
+        "adaptation", "1.465/sqrt(t)", (line + line.T)[None], hidden, np.array([1.5, 2.8, 2.4, 1.1]), hidden,
+        np.zeros(4), rate="0.0001", weight=weight,
+    )  # fmt: skip
+    assert "wrong" not in {one.mark for one in judge(case, truths([case])[0])}
+
+
 def test_the_same_seed_gives_the_same_models() -> None:
     first, again, other = (draw("temporal network", 3, seed)[2].code for seed in (0, 0, 1))
     assert first == again != other

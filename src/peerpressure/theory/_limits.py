@@ -420,7 +420,8 @@ def _extrapolated(
         # The sequence is extrapolated where it moves as its bounds say, and these fall.
         falling = all(after <= 0.8 * before for before, after in itertools.pairwise(bounds[-3:]))
         within = all(change <= bound for change, bound in zip(changes, bounds[-3:], strict=False))
-        if len(seen) > 2 and falling and within:
+        slows_down = len(changes) > 1 and changes[1] <= max(0.9 * changes[0], 0.1 * enough)
+        if slows_down and falling and within:
             accelerated = _accelerated(seen)
             error = max(distance(_accelerated(seen[:-1]), accelerated), law.order * law.bound)
             limit, residual = (accelerated, error) if error < residual else (limit, residual)
