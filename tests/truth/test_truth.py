@@ -108,7 +108,7 @@ def test_agents_who_hear_of_a_fixed_opinion_by_way_of_others_are_left_open() -> 
     assert "wrong" not in {one.mark for one in judge(case, truths([case])[0])}
 
 
-# A common opinion that wanders like √log t, and terms like t^(−1.07) and 1/t of opposite signs, which cross at t = 10¹⁹.
+# A common opinion that wanders like √log t, and terms like t^(−1.07) and 1/t of opposite signs, which cross at 10¹⁹.
 @pytest.mark.parametrize(("seed", "number"), [(37, 66), (1_000_040, 31)])
 def test_what_shows_long_after_the_horizon_is_not_held_against_a_verdict(seed: int, number: int) -> None:
     case = draw("temporal network", number + 1, seed)[number]
