@@ -340,6 +340,15 @@ def test_a_response_in_one_network_is_claimed_under_the_condition_that_chance_ma
     degree = _surveyed(0.4, n=200)[1].degrees
     weight = found.weight.value
     assert found.pressure.value == pytest.approx(weight / (1 - weight) / degree[degree > 0].mean())
+    # Weak signs that friends think alike are enough for doubt.
+    assert found.alike is not None
+    assert found.alike.p_value > 0.2
+    doubted = replace(found)
+    vars(doubted)["alike"] = Shuffles(0.1, np.linspace(-0.2, 0.15, 199))
+    assert doubted.alike is not None
+    assert 0.1 < doubted.alike.p_value < 0.2
+    assert doubted.verdict == "cannot tell"
+    assert "neighbours also think alike" in doubted.sentences[2]
 
 
 def test_likeness_that_first_answers_hide_takes_a_claim_for_groups_with_networks_back() -> None:

@@ -33,8 +33,9 @@ Verdict: TypeAlias = Literal["responds", "no response", "cannot tell"]
 
 FOUND: Final = 2.8  # standard errors: a weight so large is found in four of five records
 SIGNIFICANT: Final = 0.05
-# Neighbours who think alike at this level already stand against a response.
+# Neighbours who think alike at this level already stand against a response; in one network, chance seldom dealt seats.
 LIKENESS: Final = 0.1
+LIKENESS_IN_ONE: Final = 0.2
 AWAY: Final = 0.01  # for people who move away from what they see, which is rare
 
 
@@ -177,7 +178,8 @@ class Response:
     @property
     def is_alike(self) -> bool:
         """Whether what is found may be of neighbours who think alike, since they do in all rounds taken together."""
-        return self._found and self.alike is not None and self.alike.p_value <= LIKENESS
+        level = LIKENESS_IN_ONE if self.panel.is_one_network else LIKENESS
+        return self._found and self.alike is not None and self.alike.p_value <= level
 
     @property
     def is_shared(self) -> bool:
