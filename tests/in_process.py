@@ -6,12 +6,14 @@ Processes that draw and the layout of figures are tested in tests/report, and wo
 from __future__ import annotations
 
 import pickle
+from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from peerpressure.report import drawing
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DRAWN: dict[bytes, drawing.Drawing] = {}
-painted = drawing.draw
+_draw = drawing.draw
 
 
 def _here(_: int) -> AbstractContextManager[drawing.Submit]:
@@ -30,23 +32,32 @@ def _here(_: int) -> AbstractContextManager[drawing.Submit]:
     return nullcontext(drawing.here)
 
 
+def _shown(figure: Figure) -> str:
+    """Return a word for what a figure shows, in the place of dots and lines, which take longer than all the rest."""
+    parts = [
+        (
+            [axes.get_title("left"), axes.get_xlabel(), axes.get_ylabel(), *(text.get_text() for text in axes.texts)],
+            [np.asarray(line.get_xydata()).tobytes() for line in axes.lines],
+            [np.asarray(one.get_offsets()).tobytes() for one in axes.collections],
+        )
+        for axes in figure.axes
+    ]
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _image(figure: Figure, svg: bytes | None = None) -> Image:
+    return Image(f"data:image/svg+xml;base64,{b64encode(f'<svg>{_shown(figure)}</svg>'.encode()).decode()}", 10, 10)
+
+
 def _draw_once(order: drawing.Order) -> drawing.Drawing:
-    """Make a figure unless there is one of the same numbers; what it was ordered with stands for its dots and lines."""
+    """Make a figure unless there is one of the same numbers."""
     key = pickle.dumps(order)
     if key not in _DRAWN:
-        name = sha256(key).hexdigest()
-
-        def render(figure: Figure, kind: str) -> bytes:
-            return f"{kind} {name}".encode()
-
-        def image(figure: Figure, svg: bytes | None = None) -> Image:
-            return Image(f"data:,{name}", 10, 10)
-
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("peerpressure.report.pictures.settled", lambda figure: figure)
-            patch.setattr("peerpressure.report.pictures.image", image)
-            patch.setattr("peerpressure.plotting.style.render", render)
-            _DRAWN[key] = painted(order)
+            patch.setattr(
+                "peerpressure.plotting.style.render", lambda figure, kind: f"{kind} {_shown(figure)}".encode()
+            )
+            _DRAWN[key] = _draw(order)
     return _DRAWN[key]
 
 
@@ -70,6 +81,8 @@ class Pool:
 
 @pytest.fixture
 def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peerpressure.report.pictures.settled", lambda figure: figure)
+    monkeypatch.setattr("peerpressure.report.pictures.image", _image)
     monkeypatch.setattr(drawing, "draw", _draw_once)
     monkeypatch.setattr(drawing, "elsewhere", _here)
 

@@ -19,11 +19,9 @@ import peerpressure
 from peerpressure import Frozen, cli
 from peerpressure.cli import warmup
 from peerpressure.explorer.shapes import shape_of
-from peerpressure.report import drawing
 from peerpressure.support import progress
 from tests import waiting
 from tests.cli.calling import process, run
-from tests.in_process import painted
 
 Captured = pytest.CaptureFixture[str]
 
@@ -282,15 +280,3 @@ def test_ctrl_c_while_modules_load_is_one_line(capfd: Captured, monkeypatch: pyt
         import_module("peerpressure.__main__").main()
     assert ended.value.code == 130
     assert capfd.readouterr().err == "peerpressure: interrupted\n"
-
-
-@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-@pytest.mark.parametrize("more", [(), ("--replicates", "2")], ids=["one", "two"])
-def test_numbers_that_no_axis_holds_are_refused_in_one_line(
-    more: tuple[str, ...], tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drawing, "draw", painted)
-    given = ("--network", "path:2", "--noise", "gaussian:1e308", "--steps", "1", "--seed", "3")
-    told = run(capfd, "simulate", *given, *more, "--out", tmp_path / "out")
-    assert (told.status, told.out) == (1, "")
-    assert "rescale hidden opinions and noise" in told.err.splitlines()[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -27,6 +28,7 @@ from peerpressure.report.run import (
 )
 from peerpressure.scenario import Experiment, results, scenario_from, summaries
 from peerpressure.support.text import with_deviation
+from tests.cli.calling import run
 
 PLAIN: dict[str, Any] = {
     "network": {"generator": "star", "n": 6},
@@ -172,3 +174,14 @@ def test_drawings_do_not_depend_on_the_process_that_draws() -> None:
     assert here(orders[1])() == ({}, None)
     with elsewhere(cores=1) as submit:
         assert submit is here
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("more", [(), ("--replicates", "2")], ids=["one", "two"])
+def test_numbers_that_no_axis_holds_are_refused_in_one_line(
+    more: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--network", "path:2", "--noise", "gaussian:1e308", "--steps", "1", "--seed", "3")
+    told = run(capfd, "simulate", *given, *more, "--out", tmp_path / "out")
+    assert (told.status, told.out) == (1, "")
+    assert "rescale hidden opinions and noise" in told.err.splitlines()[-1]
