@@ -180,7 +180,8 @@ def test_intervals_of_the_noise_cover_it(rivals: list[str], rho: float) -> None:
             pp.compare(rows, network, rivals).parameters.set_index("parameter").loc["noise std", ["low", "high"]]
         )
         inside += low <= 0.3 <= high
-    assert inside >= 12  # with a probability of 0.9999 at 95 %
+    # 15 on average at 95 %, and 11 with intervals of half the length.
+    assert inside >= 14
 
 
 @pytest.mark.parametrize("gap", [False, True])
@@ -200,7 +201,8 @@ def test_the_weight_of_an_average_has_an_interval(gap: bool) -> None:
         found = pp.compare(record, network, ["degroot"]).parameters.set_index("parameter")
         low, high = found.loc["pressure, mean", ["low", "high"]]
         inside += low <= weight / (1 - weight) / float(A.sum(axis=1).mean()) <= high
-    assert inside >= 9
+    # 11 on average, and 8 with intervals of half the length.
+    assert inside >= 10
 
 
 def test_the_best_of_bad_rivals_is_said_to_be_bad() -> None:
