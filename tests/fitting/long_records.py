@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.fitting._parameters import Shared
-from peerpressure.fitting._record import Dynamics, Panel
+from peerpressure.fitting._record import Panel
 from peerpressure.networks import Network, barabasi_albert
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ def graph(n: int, seed: int = 1) -> Network:
 
 
 def log_density(
-    data: Panel, dynamics: Dynamics | Shared, centre: Array | float, spread: float, std: float, error: float = 0.0
+    data: Panel, shared: Shared, centre: Array | float, spread: float, std: float, error: float = 0.0
 ) -> float:
     """Return the log density of the scored answers, for hidden opinions that spread about a centre.
 
@@ -64,12 +64,12 @@ def log_density(
     public[:, 0], public[:, 1 : 1 + n] = data.first, error * np.eye(n)
     hidden[:, 0], hidden[:, 1 + n : 1 + 2 * n] = centre, spread * np.eye(n)
     rows = []
-    for t, rho in enumerate(np.ravel(dynamics.rho)):
+    for t, rho in enumerate(np.ravel(shared.rho)):
         own = hidden.copy()
         own[:, 1 + 2 * n + t * n : 1 + 2 * n + (t + 1) * n] += std * np.eye(n)
         public = (own + rho * (A @ public)) / (1 + rho * d)[:, None]
-        if dynamics.rate is not None:
-            hidden = hidden + dynamics.rate[t][:, None] * (public - hidden)
+        if shared.rate is not None:
+            hidden = hidden + shared.rate[t][:, None] * (public - hidden)
         rows.append(public)
     stacked, there = np.concatenate(rows), data.scored.ravel()
     covariance = (stacked[:, 1:] @ stacked[:, 1:].T + error**2 * np.eye(n * T))[np.ix_(there, there)]

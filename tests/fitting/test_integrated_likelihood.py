@@ -17,8 +17,9 @@ from peerpressure.fitting._integrated import (
     sums_of,
     within_height,
 )
-from peerpressure.fitting._record import Dynamics, Panel, panel
-from peerpressure.fitting._rivals import fit_rival
+from peerpressure.fitting._parameters import Shared
+from peerpressure.fitting._record import Panel, panel
+from peerpressure.fitting._rivals import rivals_of
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from tests.fitting.long_records import graph, log_density, record
@@ -32,13 +33,13 @@ def _panel(rows: Array, network: Network, stubbornness: Array | float = 1.0) -> 
     return panel(Model(network, np.zeros(network.n), stubbornness), np.arange(1, len(rows) + 1), rows)
 
 
-def _dynamics(length: int, n: int, eta: float) -> Dynamics:
+def _shared(length: int, n: int, eta: float) -> Shared:
     rho = np.linspace(0.2, 0.1 + 0.1 * length, length)
-    return Dynamics(rho, np.full((length, n), eta) if eta else None)
+    return Shared(rho[:, None], np.full((length, n), eta) if eta else None)
 
 
-def _dense(data: Panel, dynamics: Dynamics, mean: Array | float, spread: float, variance: float) -> float:
-    return log_density(data, dynamics, mean, np.sqrt(spread * variance), np.sqrt(variance))
+def _dense(data: Panel, shared: Shared, mean: Array | float, spread: float, variance: float) -> float:
+    return log_density(data, shared, mean, np.sqrt(spread * variance), np.sqrt(variance))
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.15])
@@ -49,25 +50,25 @@ def test_the_integrated_likelihood_is_the_density_of_all_answers(eta: float, gap
     if gaps:
         rows[[2, 5, 5, 8], [1, 0, 3, 6]] = np.nan
     data = _panel(rows, network)
-    dynamics = _dynamics(data.length, data.n, eta)
-    level = fitted_law(sums_of(data, dynamics), data.columns)
+    shared = _shared(data.length, data.n, eta)
+    level = fitted_law(sums_of(data, shared), data.columns)
     assert level.spread > 0
-    dense = _dense(data, dynamics, level.mean, level.spread, level.variance)
-    assert integrated_height(data, dynamics) == pytest.approx(dense, rel=1e-9)
+    dense = _dense(data, shared, level.mean, level.spread, level.variance)
+    assert integrated_height(data, shared) == pytest.approx(dense, rel=1e-9)
 
 
 def test_no_other_law_of_hidden_opinions_has_a_higher_likelihood() -> None:
     network = graph(7)
     data = _panel(record(network, 9, 3, lambda t: 0.2 * t, hidden=SPREAD), network)
-    dynamics = _dynamics(data.length, data.n, 0.0)
-    level = fitted_law(sums_of(data, dynamics), data.columns)
+    shared = _shared(data.length, data.n, 0.0)
+    level = fitted_law(sums_of(data, shared), data.columns)
     for factor in (0.7, 1.4):
         for moved in (
             (level.mean, factor * level.spread, level.variance),
             (level.mean, level.spread, factor * level.variance),
             (level.mean + 0.1 * (factor - 1) * data.first, level.spread, level.variance),
         ):
-            assert _dense(data, dynamics, *moved) < level.height
+            assert _dense(data, shared, *moved) < level.height
 
 
 def test_latecomers_are_given_their_first_answer() -> None:
@@ -78,7 +79,7 @@ def test_latecomers_are_given_their_first_answer() -> None:
     assert not data.scored[:3, 2].any()
     assert data.scored[3:, 2].all()
     assert data.count == 7 * 6 - 3
-    assert sums_of(data, _dynamics(data.length, data.n, 0.0)).count == data.count
+    assert sums_of(data, _shared(data.length, data.n, 0.0)).count == data.count
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.1])
@@ -99,9 +100,9 @@ def test_the_correction_removes_the_bias_of_the_score(eta: float) -> None:
     assert np.mean(plain) > 8 * error
 
 
-def _constant(data: Panel, rho: float, eta: float) -> Dynamics:
+def _constant(data: Panel, rho: float, eta: float) -> Shared:
     rate = np.full((data.length, data.n), eta) if eta else None
-    return Dynamics(np.full(data.length, rho), rate)
+    return Shared(np.full((data.length, 1), rho), rate)
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.15])
@@ -110,34 +111,34 @@ def test_the_correction_is_that_of_dense_matrices(eta: float) -> None:
     network = graph(9)
     data = _panel(record(network, 6, 1, lambda t: 0.2), network, np.linspace(0.5, 2.0, 9))
     rate = np.full((data.length, data.n), eta) * np.linspace(0.5, 1.0, data.n) if eta else None
-    dynamics = Dynamics(np.linspace(0.1, 0.7, data.length), rate)
+    shared = Shared(np.linspace(0.1, 0.7, data.length)[:, None], rate)
     points, weights = np.polynomial.legendre.leggauss(40)
-    total = sum(w / 2 * _dense_bias(data, dynamics, (x + 1) / 2) for x, w in zip(points, weights, strict=True))
+    total = sum(w / 2 * _dense_bias(data, shared, (x + 1) / 2) for x, w in zip(points, weights, strict=True))
     if rate is not None:
         total -= 0.5 * np.log(np.square(_shares(data, rate)).mean(axis=0)).sum()
-    assert bias_correction(data, dynamics) == pytest.approx(total, rel=1e-8)
+    assert bias_correction(data, shared) == pytest.approx(total, rel=1e-8)
 
 
-def _dense_bias(data: Panel, dynamics: Dynamics, place: float, h: float = 1e-5) -> float:
-    K, up, down = (_dense_map(data, dynamics, place + step) for step in (0.0, h, -h))
-    share = _shares(data, dynamics.rate * place) if dynamics.rate is not None else np.ones((data.length, data.n))
+def _dense_bias(data: Panel, shared: Shared, place: float, h: float = 1e-5) -> float:
+    K, up, down = (_dense_map(data, shared, place + step) for step in (0.0, h, -h))
+    share = _shares(data, shared.rate * place) if shared.rate is not None else np.ones((data.length, data.n))
     P = np.vstack([np.diag(row) for row in share])
     change = (up - down) / (2 * h) @ np.linalg.solve(K, P)
     return float(((P * change).sum(axis=0) / np.square(share).sum(axis=0)).sum())
 
 
-def _dense_map(data: Panel, dynamics: Dynamics, place: float) -> Array:
+def _dense_map(data: Panel, shared: Shared, place: float) -> Array:
     """Return K, which maps the answers after the first row to u, with all parameters times the place."""
     n, T = data.n, data.length
     K, adopted = np.eye(n * T), np.zeros((n, n * T))
     for t in range(T):
-        here, rho = slice(n * t, n * t + n), place * dynamics.rho[t]
+        here, rho = slice(n * t, n * t + n), place * shared.rho[t]
         answers = np.eye(n * T)[here]
         K[here] += rho * np.diag(data.slope[t]) @ answers - adopted
         if t:
             K[here, n * t - n : n * t] -= rho * data.adjacency(t + 1).toarray() / data.stubbornness[:, None]
-        if dynamics.rate is not None:
-            adopted = adopted + place * dynamics.rate[t][:, None] * (answers - adopted)
+        if shared.rate is not None:
+            adopted = adopted + place * shared.rate[t][:, None] * (answers - adopted)
     return K
 
 
@@ -158,7 +159,7 @@ def test_a_rough_search_ends_at_the_maximum_of_the_exact_likelihood(name: str) -
     network = graph(40, seed=2)
     criterion = Criterion(_panel(record(network, 12, 4, lambda t: 0.3), network))
     assert criterion.is_within
-    fit = fit_rival(criterion, name)
+    fit = rivals_of(criterion)[name](())
     assert isinstance(fit, FamilyFit)
     top = fit.top
     for step in 0.3 * np.eye(top.point.size):

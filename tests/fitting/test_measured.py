@@ -18,7 +18,8 @@ from peerpressure.fitting._answer_likelihood import AnswerLikelihood
 from peerpressure.fitting._courses import ADAPTING, course_of
 from peerpressure.fitting._family import measured_likelihood, regressors_of
 from peerpressure.fitting._integrated import fitted_law, integrated_height, sums_of
-from peerpressure.fitting._record import Dynamics, Errors, Panel, panel
+from peerpressure.fitting._parameters import Shared
+from peerpressure.fitting._record import Errors, Panel, panel
 from peerpressure.fitting._rivals import fit_average
 from peerpressure.model import Model
 from peerpressure.support.progress import announcing
@@ -65,14 +66,14 @@ def test_without_errors_it_is_the_likelihood_of_exact_answers() -> None:
     data = _panel(record(graph(8), 9, 3, lambda t: 0.5, hidden=np.linspace(-3, 3, 8)), Errors(spacing=1e-5))
     exact, course = replace(data, errors=None), course_of(data, "constant")
     likelihood = measured_likelihood(data, course)
-    dynamics = Dynamics(course.rho(np.array([0.2]), np.zeros(data.length)))
-    level = fitted_law(sums_of(exact, dynamics), exact.columns)
+    shared = Shared(course.rho(np.array([0.2]), np.zeros(data.length))[:, None])
+    level = fitted_law(sums_of(exact, shared), exact.columns)
     assert level.spread > 0
     std = np.sqrt(level.variance)
     own = np.linalg.lstsq(regressors_of(data), (level.mean - data.first.mean()) / std, rcond=None)[0]
     z = np.array([0.2, *own, 0.5 * np.log(level.spread), np.log(std)])
     height = likelihood.evidence(z[None])[0][0] - z @ likelihood.penalty
-    assert height == pytest.approx(integrated_height(exact, dynamics), rel=1e-6)
+    assert height == pytest.approx(integrated_height(exact, shared), rel=1e-6)
 
 
 def test_measurement_noise_that_is_declared_does_not_hide_pressure() -> None:

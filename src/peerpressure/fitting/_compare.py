@@ -14,7 +14,7 @@ from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.fitting._comparison import Comparison
 from peerpressure.fitting._integrated import Criterion
 from peerpressure.fitting._record import Errors, Panel, answers_on, panel
-from peerpressure.fitting._rivals import Rival, fit_given, fit_rival, rival_names
+from peerpressure.fitting._rivals import Rival, fit_given, rivals_of
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network, TemporalNetwork, read_waves
@@ -162,15 +162,13 @@ def _check_rows(rows: int) -> None:
 
 def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Rival], tuple[str, ...]]:
     """Return the fitted rivals, and why some were left out."""
-    known = rival_names(panel)
-    names, given = _named(rivals, known)
-    criterion, fits, notes = Criterion(panel), dict[str, Rival](), list[str]()
+    known, fits, notes = rivals_of(Criterion(panel)), dict[str, Rival](), list[str]()
+    names, given = _named(rivals, tuple(known))
     count = len(names) + len(given)
     for place, name in enumerate([*names, *given], 1):
         announce(f"fitting {name}, model {place} of {count}")
         check_cancelled()
-        parts = tuple(fits.values())
-        fits[name] = fit_given(panel, name, given[name]) if name in given else fit_rival(criterion, name, parts)
+        fits[name] = fit_given(panel, name, given[name]) if name in given else known[name](tuple(fits.values()))
     announce("")
     for name, fit in fits.items():
         if fit.unidentified:

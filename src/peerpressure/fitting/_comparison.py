@@ -431,7 +431,9 @@ _CLEAR, _DOUBTFUL = 0.9, 0.01
 _FOUND, _TOGETHER, _MATTERS = 0.05, 0.01, 0.2
 _ABOVE = 1.645  # standard errors by which the weight of neighbours must be above 0, which chance is in 1 of 20
 # Courses of pressure, and how many times more likely some must be than others to be told from them.
-_STEADY, _CHANGING, _FAR_MORE = frozenset({"constant"}), frozenset({"linear", "power"}), 20.0
+_STEADY = frozenset(name for name, (names, exponent) in COURSES.items() if names and exponent == 0)
+_CHANGING = frozenset(name for name, (names, exponent) in COURSES.items() if names and exponent != 0)
+_FAR_MORE = 20.0
 
 
 def sentences_on(c: Comparison) -> tuple[str, ...]:
@@ -482,7 +484,7 @@ def _is_clear(weight: Weight) -> bool:
 def _response(c: Comparison) -> Iterator[str]:
     fit = c.fit
     if c.placebo is None:
-        yield _alone(c)
+        yield fit.words
         return
     if c.verdict == "responds":
         yield "People respond to their neighbours."
@@ -502,7 +504,7 @@ def _response(c: Comparison) -> Iterator[str]:
         yield "These data cannot tell whether people respond to their neighbours."
         yield _why_not(c, c.placebo)
     if not fit.uses_network:
-        yield _alone(c)
+        yield fit.words
 
 
 def _share(c: Comparison) -> str:
@@ -548,17 +550,6 @@ def _why_unfound(c: Comparison, placebo: Placebo) -> str:
     if not placebo.smallest < 1:
         return "So few answers would hardly show any response."
     return f"A response of less than {_share(c)} of the way to the mean of neighbours would not have been found."
-
-
-def _alone(c: Comparison) -> str:
-    return c.fit.words or _ALONE.get(c.best, _ALONE["none"])
-
-
-_ALONE = {
-    "none": "Answers vary around people's own opinions, which do not change.",
-    "none" + ADAPTING: "Answers vary around people's own opinions, which follow their answers.",
-    "walk": "Each agent moves on from its last answer at random, independently of the others.",
-}
 
 
 def _describes(c: Comparison) -> bool:

@@ -41,7 +41,7 @@ from peerpressure.fitting._integrated import (
 from peerpressure.fitting._latent_path import first_opinions, last_opinions, predicted
 from peerpressure.fitting._maximum import FINE, LOOSE, Heights, Maximum, curvature, highest
 from peerpressure.fitting._parameters import NO_PARAMETERS, Shared, UnknownParameter
-from peerpressure.fitting._record import Dynamics, Panel, one_step_errors, own_series, unit_columns
+from peerpressure.fitting._record import Panel, one_step_errors, own_series, unit_columns
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
@@ -75,7 +75,6 @@ class FamilyFit:
     name: str
     record: ExactRecord | MeasuredRecord = field(repr=False)
     top: Maximum = field(repr=False)
-    words = ""
 
     @property
     def panel(self) -> Panel:
@@ -110,8 +109,14 @@ class FamilyFit:
 
     @property
     def uses_network(self) -> bool:
-        """Whether peer pressure is positive."""
-        return bool(self.dynamics.rho.any())
+        """Whether peer pressure is positive where somebody listens."""
+        return bool((self.shared.rho * self.panel.slope).any())
+
+    @property
+    def words(self) -> str:
+        """What people do without peer pressure."""
+        opinions = "do not change" if self.shared.rate is None else "follow their answers"
+        return "" if self.uses_network else f"Answers vary around people's own opinions, which {opinions}."
 
     @property
     def tells_errors(self) -> bool:
@@ -173,9 +178,9 @@ class FamilyFit:
     # What it says.
 
     @cached_property
-    def dynamics(self) -> Dynamics:
+    def shared(self) -> Shared:
         """The shared parameters."""
-        return self.record.dynamics_at(self.z)
+        return self.record.shared_at(self.z)
 
     @property
     def rate(self) -> float:
@@ -205,18 +210,18 @@ class FamilyFit:
         # Without coordinates all draws are alike.
         derived = np.array([self._derived(z) for z in (points if self.z.size else points[:1])])
         derived = np.broadcast_to(derived, (len(points), derived.shape[1])).copy()
-        derived[:, 4] *= self.record.noise_factors(self.dynamics)
+        derived[:, 4] *= self.record.noise_factors(self.shared)
         return derived, shares
 
     def _derived(self, z: Array) -> Array:
-        dynamics = self.record.dynamics_at(z)
-        rate = float(dynamics.rate.mean()) if dynamics.rate is not None else 0.0
-        return np.array([dynamics.rho[0], dynamics.rho.mean(), dynamics.rho[-1], rate, *self.record.noise_at(z)])
+        shared = self.record.shared_at(z)
+        rate = float(shared.rate.mean()) if shared.rate is not None else 0.0
+        return np.array([shared.rho[0, 0], shared.rho.mean(), shared.rho[-1, 0], rate, *self.record.noise_at(z)])
 
     def courses(self) -> tuple[Array, Array, Array]:
         """Return the pressure at each scored row, (T,), draws of it, (m, T), and their shares, (m,)."""
         points, shares = self._sample
-        return self.dynamics.rho, np.array([self.record.dynamics_at(z).rho for z in points]), shares
+        return self.shared.rho[:, 0], np.array([self.record.shared_at(z).rho[:, 0] for z in points]), shares
 
     def predictions(self, panel: Panel) -> Array:
         """Return each answer as predicted from the rows before it, (T, n)."""
@@ -245,16 +250,23 @@ class FamilyFit:
         """The fitted model whose step 0 is the first row; None for answers with errors."""
         if self.panel.errors is not None:
             return None
-        made = conditional_model(self.panel, self.dynamics, self.noise_std)
+        made = conditional_model(self.panel, self.shared, self.noise_std)
         return replace(made, hidden=self.record.before(self.reported))
 
 
-def given_dynamics(panel: Panel, model: Model) -> Dynamics:
-    """Return ρ and η of a model at the scored rows."""
-    t = panel.steps[1:]
-    rho = np.asarray(model.pressure(t), dtype=np.float64).reshape(-1)
-    rates = [model.update(int(step)).adaptation_rate for step in t]
-    return Dynamics(rho, None if rates[0] is None else np.array(rates))
+def _law(panel: Panel, course: Course, given: Model | None) -> Callable[[Array], Shared]:
+    """Return the function from coordinates to what all agents share by a course, or by a model that is given."""
+    if given is not None:
+        rates = [given.update(int(step)).adaptation_rate for step in panel.steps[1:]]
+        rho = np.asarray(given.pressure(panel.steps[1:]), dtype=np.float64).reshape(-1, 1)
+        known = Shared(rho, None if rates[0] is None else np.array(rates))
+        return lambda _: known
+
+    def law(z: Array) -> Shared:
+        rate = np.full((panel.length, panel.n), course.rate(z)) if course.adapts else None
+        return Shared(course.rho(z, panel.t)[:, None], rate)
+
+    return law
 
 
 @final
@@ -277,30 +289,23 @@ class ExactRecord:
         return _PROFILED if self.panel.is_complete else 1
 
     @cached_property
-    def _given(self) -> Dynamics | None:
-        return None if self.given is None else given_dynamics(self.panel, self.given)
-
-    def dynamics_at(self, z: Array) -> Dynamics:
-        """Return the shared parameters at coordinates."""
-        if self._given is not None:
-            return self._given
-        t = self.panel.steps[1:].astype(np.float64)
-        rate = np.full((t.size, self.panel.n), self.course.rate(z)) if self.course.adapts else None
-        return Dynamics(self.course.rho(z, t), rate)
+    def shared_at(self) -> Callable[[Array], Shared]:
+        """The function from coordinates to what all agents share."""
+        return _law(self.panel, self.course, self.given)
 
     def _sums(self, z: Array) -> RecordSums:
-        return sums_of(self.panel, self.dynamics_at(z))
+        return sums_of(self.panel, self.shared_at(z))
 
     # Heights.
 
     def _height(self, z: Array) -> float:
-        return self.criterion(self.dynamics_at(z))
+        return self.criterion(self.shared_at(z))
 
     def _rough(self, z: Array) -> float:
-        return self.criterion.rough(self.dynamics_at(z))
+        return self.criterion.rough(self.shared_at(z))
 
     def _within(self, z: Array) -> float:
-        return within_height(self.panel, self.dynamics_at(z))
+        return within_height(self.panel, self.shared_at(z))
 
     def log_likelihood(self, top: Maximum) -> float:
         """Return the log-likelihood of the scored answers."""
@@ -352,13 +357,13 @@ class ExactRecord:
         """Return the standard deviation of the noise."""
         return (float(np.sqrt(self._sums(z).variance)),)
 
-    def noise_factors(self, dynamics: Dynamics) -> Array:
+    def noise_factors(self, shared: Shared) -> Array:
         """Return what σ may be, in units of its estimate."""
-        return noise_factors(sums_of(self.panel, dynamics).freedom)
+        return noise_factors(sums_of(self.panel, shared).freedom)
 
-    def _columns(self, dynamics: Dynamics) -> Array:
+    def _columns(self, shared: Shared) -> Array:
         """Return unit columns of what hidden opinions are expected to depend on at the fitted parameters, (n, k)."""
-        if not dynamics.rho.any():
+        if not shared.rho.any():
             return self.panel.columns
         # A first row at rest under this pressure would show the opinions y₁ + ρ (d y₁ − A y₁)/s.
         pull = self.panel.slope[0] * (self.panel.first - self.panel.neighbours_first)
@@ -366,25 +371,25 @@ class ExactRecord:
 
     def before(self, top: Maximum) -> Array:
         """Return the hidden opinions before the first scored row, (n,)."""
-        return posterior(self._sums(top.point), self._columns(self.dynamics_at(top.point)))[0]
+        return posterior(self._sums(top.point), self._columns(self.shared_at(top.point)))[0]
 
     def opinions(self, fit: FamilyFit) -> tuple[Array, Array]:
         """Return the hidden opinions after the last row and their standard errors, (n,) each."""
-        dynamics, columns = fit.dynamics, self._columns(fit.dynamics)
+        shared, columns = fit.shared, self._columns(fit.shared)
         value, std = posterior(self._sums(fit.z), columns)
-        left = 1.0 if dynamics.rate is None else np.prod(1 - dynamics.rate, axis=0)
-        now = self._current(dynamics, value)
+        left = 1.0 if shared.rate is None else np.prod(1 - shared.rate, axis=0)
+        now = self._current(shared, value)
 
         def opinions_at(z: Array) -> Array:
-            moved = self.dynamics_at(z)
+            moved = self.shared_at(z)
             return self._current(moved, posterior(sums_of(self.panel, moved), columns)[0])
 
         variance = np.square(left * std) + self._parameter_variance(fit, now, opinions_at)
         return now, np.sqrt(np.maximum(variance, 0.0))
 
-    def _current(self, dynamics: Dynamics, x: Array) -> Array:
+    def _current(self, shared: Shared, x: Array) -> Array:
         """Return the hidden opinions after the last row from those before the first scored one."""
-        for row, eta in enumerate(() if dynamics.rate is None else dynamics.rate):
+        for row, eta in enumerate(() if shared.rate is None else shared.rate):
             x = x + eta * (self.panel.filled[row + 1] - x)
         return x
 
@@ -428,12 +433,12 @@ class ExactRecord:
 
     def predictions(self, z: Array, panel: Panel) -> Array:
         """Return each answer as predicted from the rows before it, (T, n)."""
-        full, dynamics = replace(panel, rows=panel.filled), self.dynamics_at(z)
-        u, pi = own_series(full.rows[1:], full.coupling, dynamics.rho[:, None], dynamics.rate)
-        law = fitted_law(self._sums(z), self._columns(dynamics))
+        full, shared = replace(panel, rows=panel.filled), self.shared_at(z)
+        u, pi = own_series(full.rows[1:], full.coupling, shared.rho, shared.rate)
+        law = fitted_law(self._sums(z), self._columns(shared))
         off = one_step_errors(u, pi, panel.scored, law.mean, law.spread)
         # u_t is linear in y_t.
-        return np.asarray(full.rows[1:] - off / (1 + dynamics.rho[:, None] * full.slope))
+        return np.asarray(full.rows[1:] - off / (1 + shared.rho * full.slope))
 
 
 @final
@@ -454,13 +459,11 @@ class MeasuredRecord:
     @cached_property
     def likelihood(self) -> AnswerLikelihood:
         """The likelihood of scored answers."""
-        dynamics = None if self.given is None else given_dynamics(self.panel, self.given)
-        return measured_likelihood(self.panel, self.course, dynamics)
+        return measured_likelihood(self.panel, self.course, self.given)
 
-    def dynamics_at(self, z: Array) -> Dynamics:
-        """Return the shared parameters at coordinates."""
-        shared = self.likelihood.shared(z)
-        return Dynamics(shared.rho[:, 0], shared.rate)
+    def shared_at(self, z: Array) -> Shared:
+        """Return what all agents share at coordinates."""
+        return self.likelihood.shared(z)
 
     def log_likelihood(self, top: Maximum) -> float:
         """Return the log-likelihood of the scored answers."""
@@ -488,7 +491,7 @@ class MeasuredRecord:
         """Return the standard deviations of the noise and of errors of measurement."""
         return float(np.exp(z[-1])), float(np.sqrt(self.likelihood.noise(z[None])[0]))
 
-    def noise_factors(self, dynamics: Dynamics) -> float:
+    def noise_factors(self, shared: Shared) -> float:
         """Return 1: the noise is a coordinate, and varies with the draws."""
         return 1.0
 
@@ -532,7 +535,7 @@ def _inverse(information: Array) -> Array:
 
 
 def measured_likelihood(
-    panel: Panel, course: Course, given: Dynamics | None = None, *, averages: bool = False
+    panel: Panel, course: Course, given: Model | None = None, *, averages: bool = False
 ) -> AnswerLikelihood:
     """Return the likelihood of scored answers, given the first ones.
 
@@ -543,20 +546,18 @@ def measured_likelihood(
     errors = panel.errors
     assert errors is not None
     n, agents, first = panel.n, np.arange(panel.n), panel.first
-    t, spread_of_all = panel.steps[1:].astype(np.float64), float(np.nanstd(panel.rows)) or 1.0
+    spread_of_all = float(np.nanstd(panel.rows)) or 1.0
     regressors = regressors_of(panel)
     levels = () if averages else tuple(f"level {k}" for k in range(regressors.shape[1]))
     noise = ("measurement_noise",) * errors.is_measured
     names = (*course.names, *levels, *(("spread",) * (not averages)), *noise, "std")
     begin, end = len(course.names), len(course.names) + len(levels)
 
+    law = _law(panel, course, given)
+
     def shared(z: Array) -> Shared:
-        dynamics = given
-        if dynamics is None:
-            rate = 1.0 if averages else course.rate(z)
-            adapts = averages or course.adapts
-            dynamics = Dynamics(course.rho(z, t), np.full((t.size, n), rate) if adapts else None)
-        return Shared(dynamics.rho[:, None], dynamics.rate, 0.0, float(z[-1]))
+        own = law(z)._replace(log_std=float(z[-1]))
+        return own._replace(rate=np.ones((panel.length, n))) if averages else own
 
     def start(points: Array) -> tuple[Array, Array]:
         """Return the law of (y, x) before the first scored row."""

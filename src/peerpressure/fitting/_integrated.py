@@ -42,7 +42,8 @@ import numpy as np
 from scipy import linalg, special
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.fitting._record import Dynamics, Panel, own_series
+from peerpressure.fitting._parameters import Shared
+from peerpressure.fitting._record import Panel, own_series
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
@@ -121,18 +122,18 @@ def noise_factors(freedom: int) -> Array:
     return np.asarray(np.sqrt(max(freedom, 1) / special.chdtri(max(freedom, 1), levels)))
 
 
-def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
+def sums_of(panel: Panel, shared: Shared) -> RecordSums:
     """Return the sums of a record: in closed form where it is complete, and by the Kalman filter elsewhere."""
     check_cancelled()
     if not panel.is_complete:
         with few_threads(panel.n):
-            return _filtered(panel, dynamics)
-    u, pi = own_series(panel.rows[1:], panel.coupling, dynamics.rho[:, None], dynamics.rate)
+            return _filtered(panel, shared)
+    u, pi = own_series(panel.rows[1:], panel.coupling, shared.rho, shared.rate)
     information = np.square(pi).sum(axis=0)
     opinions = (pi * u).sum(axis=0) / information
     rss = float(np.square(u - pi * opinions).sum())
     refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
-    log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
+    log_scale = float(np.log1p(shared.rho * panel.slope).sum())
     return RecordSums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
 
 
@@ -155,21 +156,21 @@ def _refuse_temporal(panel: Panel) -> None:
         raise InvalidInputError(message(rule, got="a temporal network", remedy=remedy))
 
 
-def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Model:
+def conditional_model(panel: Panel, shared: Shared, std: float = 1.0) -> Model:
     """Return the model whose step 0 is the first row of a record, and whose steps 1, 2, … are the scored rows.
 
     Hidden opinions are 0: they are what a filter estimates.
     """
     _refuse_temporal(panel)
     adaptation = None
-    if dynamics.rate is not None and dynamics.rate.any():
-        pace = dynamics.rate.max(axis=1)
-        weight = dynamics.rate[int(np.argmax(pace))] / pace.max()
+    if shared.rate is not None and shared.rate.any():
+        pace = shared.rate.max(axis=1)
+        weight = shared.rate[int(np.argmax(pace))] / pace.max()
         adaptation = Adaptation(Table(pace), weight)
     return replace(
         panel.model,
         hidden=np.zeros(panel.n),
-        pressure=Table(dynamics.rho),
+        pressure=Table(shared.rho[:, 0]),
         noise=Gaussian(std),
         start=panel.filled[0],
         adaptation=adaptation,
@@ -181,11 +182,11 @@ def conditional_run(panel: Panel, model: Model) -> Trajectory:
     return run_of_states(model, np.arange(1, panel.length + 1), panel.rows[None, 1:])
 
 
-def _filtered(panel: Panel, dynamics: Dynamics) -> RecordSums:
+def _filtered(panel: Panel, shared: Shared) -> RecordSums:
     _refuse_temporal(panel)
     information, weighted = np.zeros((panel.n, panel.n)), np.zeros(panel.n)
     squares = log_scale = 0.0
-    for row in _whitened(panel, dynamics):
+    for row in _whitened(panel, shared):
         information += row.slope.T @ row.slope
         weighted += row.slope.T @ row.value
         squares, log_scale = squares + float(row.value @ row.value), log_scale - float(np.log(row.scale).sum())
@@ -206,25 +207,25 @@ class _Equations(NamedTuple):
     scale: Array
 
 
-def _whitened(panel: Panel, dynamics: Dynamics) -> Iterator[_Equations]:
+def _whitened(panel: Panel, shared: Shared) -> Iterator[_Equations]:
     """Yield the scored answers of each row, given those of earlier rows and of agents before in their order.
 
     The state is (y, k) with k the level that was adopted, or y alone. Its mean is a constant and a multiple of x, the
     columns of ``mean``. What was observed is known from then on, so only agents who did not answer have a variance.
     """
-    n, adapts = panel.n, dynamics.rate is not None and bool(dynamics.rate.any())
+    n, adapts = panel.n, shared.rate is not None and bool(shared.rate.any())
     states = 2 * n if adapts else n
     mean, P = np.zeros((states, 1 + n)), np.zeros((states, states))
     mean[:n, 0] = panel.filled[0]
     pi = np.ones(n)
     for row in range(panel.length):
-        gain = 1 / (1 + dynamics.rho[row] * panel.slope[row])
-        F = (gain * dynamics.rho[row])[:, None] * panel.listening[row].toarray()
+        gain = 1 / (1 + shared.rho[row] * panel.slope[row])
+        F = (gain * shared.rho[row])[:, None] * panel.listening[row].toarray()
         Q, fresh = np.diag(gain**2), np.zeros((n, 1 + n))
         fresh[np.arange(n), 1 + np.arange(n)] = gain * pi
         if adapts:
-            assert dynamics.rate is not None
-            eta = dynamics.rate[row]
+            assert shared.rate is not None
+            eta = shared.rate[row]
             F, Q, fresh = _with_level(F, Q, fresh, gain, eta)
             pi = pi * (1 - eta)
         mean, P = F @ mean + fresh, F @ P @ F.T + Q
@@ -256,15 +257,15 @@ def _with_level(F: Array, Q: Array, fresh: Array, gain: Array, eta: Array) -> tu
 # The bias of the score, and its integral.
 
 
-def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) -> float:
+def bias_correction(panel: Panel, shared: Shared, *, rough: bool = False) -> float:
     """Return B(ψ), the integral of the bias of the score from 0 to the parameters.
 
     Small records: from the responses of every answer to every opinion. Large ones: by Hutchinson's estimate of a trace,
     from responses to random combinations of opinions, which are the same at every call. A ``rough`` value is enough for
     a search, and as smooth.
     """
-    rho, rate = dynamics.rho, dynamics.rate
-    top = float(np.log1p((rho[:, None] * panel.slope).max(initial=0.0)))
+    rho, rate = shared.rho, shared.rate
+    top = float(np.log1p((rho * panel.slope).max(initial=0.0)))
     if not top and rate is None:
         return 0.0
     check_cancelled()
@@ -274,7 +275,7 @@ def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) ->
     speed = max(top, 1e-9) * np.exp(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
     most = _ROUGH_PROBES if rough else panel.n
     probes = _probes(panel.n, min(most, max(_FEWEST_PROBES, _RESPONSES // (panel.n * panel.length))))
-    bias = [_score_bias(panel, dynamics, float(at), probes) for at in along]
+    bias = [_score_bias(panel, shared, float(at), probes) for at in along]
     total = float((weights * speed) @ np.array(bias))
     if rate is None:
         return total
@@ -283,7 +284,7 @@ def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) ->
     return total - 0.5 * float(np.log(np.square(pi).mean(axis=0)).sum())
 
 
-def _score_bias(panel: Panel, dynamics: Dynamics, place: float, probes: Array) -> float:
+def _score_bias(panel: Panel, shared: Shared, place: float, probes: Array) -> float:
     """Return the derivative of B at a place of the ray from no pressure (0) to the parameters (1).
 
     Columns z of ``probes`` (n, p) are unit vectors or random combinations of opinions, with Σ z zᵀ ≈ 1. Responses are
@@ -293,10 +294,10 @@ def _score_bias(panel: Panel, dynamics: Dynamics, place: float, probes: Array) -
     before, after, adopted, moved = (np.zeros(probes.shape) for _ in range(4))
     pi, bias, information = np.ones(n), np.zeros(n), np.zeros(n)
     for row, A in enumerate(panel.listening):
-        eta = None if dynamics.rate is None else dynamics.rate[row]
+        eta = None if shared.rate is None else shared.rate[row]
         information += pi**2
         advance(
-            A.indptr, A.indices, A.data, panel.slope[row], dynamics.rho[row], place, eta, pi, probes,
+            A.indptr, A.indices, A.data, panel.slope[row], shared.rho[row, 0], place, eta, pi, probes,
             before, after, adopted, moved, bias,
         )  # fmt: skip
         before, after = after, before
@@ -522,14 +523,14 @@ def _given_spread(sums: RecordSums, law: FittedLaw) -> tuple[Array, Array]:
     )
 
 
-def integrated_height(panel: Panel, dynamics: Dynamics) -> float:
+def integrated_height(panel: Panel, shared: Shared) -> float:
     """Return the log-likelihood with the law of hidden opinions given first answers, at its maximum in that law."""
-    return fitted_law(sums_of(panel, dynamics), panel.columns).height
+    return fitted_law(sums_of(panel, shared), panel.columns).height
 
 
-def within_height(panel: Panel, dynamics: Dynamics, *, rough: bool = False) -> float:
+def within_height(panel: Panel, shared: Shared, *, rough: bool = False) -> float:
     """Return the log-likelihood of the deviations of agents from their level, with a score that is not biased."""
-    return sums_of(panel, dynamics).height - bias_correction(panel, dynamics, rough=rough)
+    return sums_of(panel, shared).height - bias_correction(panel, shared, rough=rough)
 
 
 @final
@@ -552,15 +553,15 @@ class Criterion:
     @cached_property
     def baseline(self) -> float:
         """The level of all agents, scored without pressure for all models alike."""
-        still = Dynamics(np.zeros(self.panel.length))
+        still = Shared(np.zeros((self.panel.length, 1)))
         return integrated_height(self.panel, still) - within_height(self.panel, still)
 
-    def __call__(self, dynamics: Dynamics) -> float:
+    def __call__(self, shared: Shared) -> float:
         """Return the log-likelihood."""
         if self.is_within:
-            return self.baseline + within_height(self.panel, dynamics)
-        return integrated_height(self.panel, dynamics)
+            return self.baseline + within_height(self.panel, shared)
+        return integrated_height(self.panel, shared)
 
-    def rough(self, dynamics: Dynamics) -> float:
+    def rough(self, shared: Shared) -> float:
         """Return the log-likelihood up to a constant, as far as a search for its maximum needs it."""
-        return within_height(self.panel, dynamics, rough=True) if self.is_within else self(dynamics)
+        return within_height(self.panel, shared, rough=True) if self.is_within else self(shared)

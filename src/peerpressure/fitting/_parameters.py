@@ -83,9 +83,9 @@ class Shared(NamedTuple):
     """What all agents share at one point: ρ (T, 1), η (last, n) or None, φ, and log σ, None if it is maximised."""
 
     rho: Array
-    rate: Array | None
-    phi: float
-    log_std: float | None
+    rate: Array | None = None
+    phi: float = 0.0
+    log_std: float | None = None
 
 
 class Unknown(NamedTuple):

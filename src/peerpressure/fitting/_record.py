@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,6 @@ from peerpressure.recovery.observation import answered
 
 # Rows with which hidden opinions, noise and one parameter can be told apart: the given one and two more.
 LEAST_ROWS = 3
-
-
-class Dynamics(NamedTuple):
-    """The shared parameters: ρ (T,) at each scored row, and the rates η (T, n) of adaptation, None for none."""
-
-    rho: Array
-    rate: Array | None = None
 
 
 @final
@@ -101,6 +94,11 @@ class Panel:
     def common_parameters(self) -> int:
         """The number of parameters of models without pressure: coefficients of first answers, λ and σ."""
         return int(self.regressors.shape[1]) + 2
+
+    @property
+    def t(self) -> Array:
+        """The steps of the rows after the first, as floats."""
+        return self.steps[1:].astype(np.float64)
 
     def bic(self, k: int, log_likelihood: float) -> float:
         """Return Schwarz's criterion of a model with k parameters."""

@@ -8,9 +8,9 @@ last answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, final
 
 import numpy as np
@@ -22,9 +22,9 @@ from peerpressure.fitting._courses import TELLING_ROWS, Course, course_names, co
 from peerpressure.fitting._family import ExactRecord, FamilyFit, MeasuredRecord, measured_likelihood
 from peerpressure.fitting._integrated import DRAWS, Criterion, height_at_best, noise_factors, sums_of
 from peerpressure.fitting._maximum import Maximum
-from peerpressure.fitting._own_rivals import ALL, OWN_LAWS, fit_own, own_names
-from peerpressure.fitting._parameters import NO_PARAMETERS, UnknownParameter
-from peerpressure.fitting._record import Dynamics, Errors, Panel
+from peerpressure.fitting._own_rivals import ALL, fit_own, own_names
+from peerpressure.fitting._parameters import NO_PARAMETERS, Shared, UnknownParameter
+from peerpressure.fitting._record import Errors, Panel
 from peerpressure.model import Model
 from peerpressure.model.adaptation import Adaptation
 from peerpressure.model.step import Array
@@ -35,6 +35,7 @@ from peerpressure.schedules import Constant
 _MOST = 0.999
 # Step of second differences in that weight.
 _STEP = 0.01
+_WALKS = "Each agent moves on from its last answer at random, independently of the others."
 
 
 class Rival(Protocol):
@@ -66,7 +67,7 @@ class Rival(Protocol):
 
     @property
     def words(self) -> str:
-        """What people do by a law of its own, as a sentence; empty for pressure and averages."""
+        """What people do apart from any response, as a sentence; empty where nothing is to be said."""
 
     @property
     def parameters(self) -> Mapping[str, UnknownParameter]:
@@ -142,7 +143,6 @@ class AverageFit:
     weight_std: float = 0.0
     # The likelihood of answers with errors, and its maximum.
     measured: tuple[AnswerLikelihood, Maximum] | None = field(default=None, repr=False)
-    words = ""
     measurement_noise = None
     tells_errors = True
     parameters = NO_PARAMETERS
@@ -161,6 +161,11 @@ class AverageFit:
     def uses_network(self) -> bool:
         """Whether neighbours have a weight."""
         return self.weight > 0
+
+    @property
+    def words(self) -> str:
+        """What people do without neighbours."""
+        return "" if self.uses_network else _WALKS
 
     def predictions(self, panel: Panel) -> Array:
         """Return the average that each agent moves to, (T, n)."""
@@ -277,9 +282,9 @@ def _measured_average(panel: Panel, errors: Errors, *, alone: bool) -> AverageFi
 def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
     """Return the log-likelihood of DeGroot's model on a record with gaps, and its variance."""
     own = replace(panel, model=replace(panel.model, stubbornness=_degree_stubbornness(panel)))
-    rho = np.full(panel.length, weight / (1 - weight))
+    rho = np.full((panel.length, 1), weight / (1 - weight))
     # After the first step, whatever was hidden is replaced by the answer, and the first step starts from the first row.
-    sums = sums_of(own, Dynamics(rho, np.ones((panel.length, panel.n))))
+    sums = sums_of(own, Shared(rho, np.ones((panel.length, panel.n))))
     off = panel.filled[0] - sums.opinions
     squares = sums.rss + float(off @ sums.information @ off)
     # The filter's noise is that of opinions, of which a share of 1 − b is shown.
@@ -287,19 +292,23 @@ def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
     return sums.log_scale + height_at_best(sums.count, variance), variance * (1 - weight) ** 2
 
 
-def rival_names(panel: Panel) -> tuple[str, ...]:
-    """Return the rivals that a record can be compared with, in the order of the table of rivals."""
-    return (*course_names(panel), *["degroot"] * bool(panel.slope.any()), "walk", *own_names(panel))
+def rivals_of(criterion: Criterion) -> dict[str, Callable[[Sequence[Rival]], Rival]]:
+    """Return the rivals that a record can be compared with, in the order of the table of rivals.
 
-
-def fit_rival(criterion: Criterion, name: str, parts: Sequence[Rival] = ()) -> Rival:
-    """Return a rival of the given name, fitted to a record; its search also begins at ``parts``, its cases."""
+    Each is a function from fitted rivals, of which some may be its cases where its search begins as well, to its fit.
+    """
     panel = criterion.panel
-    if name in ("walk", "degroot"):
-        return fit_average(panel, alone=name == "walk")
-    if name in OWN_LAWS:
-        return fit_own(panel, name)
-    return _fit_family(criterion, name, course_of(panel, name), parts)
+
+    def of_levels(name: str) -> Callable[[Sequence[Rival]], Rival]:
+        return lambda _: fit_own(panel, name)
+
+    rivals: dict[str, Callable[[Sequence[Rival]], Rival]] = {
+        name: partial(_fit_family, criterion, name, course_of(panel, name)) for name in course_names(panel)
+    }
+    if panel.slope.any():
+        rivals["degroot"] = lambda _: fit_average(panel, alone=False)
+    rivals["walk"] = lambda _: fit_average(panel, alone=True)
+    return rivals | {name: of_levels(name) for name in own_names(panel)}
 
 
 def weights_of(fits: Mapping[str, Rival]) -> dict[str, float]:
