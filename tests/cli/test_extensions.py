@@ -25,9 +25,9 @@ FAILING = f"{RING}dynamics = {{ kind = 'failing_edges', probability = 0.3 }}\n{N
 FLOWING = f"{RING}{NOISE}[time]\nstep = 0.2\n{RUN.replace('30', '10')}[observe]\nmethods = ['innovations']\n"
 TEXTS = {"adapting": GIVING_WAY, "failing": FAILING, "flowing": FLOWING}
 FIGURES = {
-    "adapting": {"opinions", "hidden", "estimates", "exposure", "exposure_map", "budget"},
-    "failing": {"opinions", "network"},
-    "flowing": {"opinions", "estimates"},
+    "adapting": {"opinions", "hidden", "estimates", "opinion_map", "exposure", "exposure_map", "budget"},
+    "failing": {"opinions", "opinion_map", "network"},
+    "flowing": {"opinions", "opinion_map", "estimates"},
 }
 
 

@@ -130,7 +130,7 @@ def test_run_writes_everything_the_file_asks_for(file: Path, capfd: Captured, tm
     assert (answer.status, answer.err) == (0, "")
     names = {path.name for path in out.iterdir()}
     tables = {"agents.csv", "summaries.csv", "estimates.csv", "budget.csv", "frontier.csv"}
-    drawn = ("opinions", "estimates", "exposure", "exposure_map", "budget", "frontier")
+    drawn = ("opinions", "estimates", "opinion_map", "exposure", "exposure_map", "budget", "frontier")
     figures = {f"{name}.{kind}" for name in drawn for kind in ("pdf", "svg")}
     proof = {"provenance.json", "README.txt", "edges.csv", "inputs"}
     assert names == tables | figures | proof | {"run.nc", "verdict.json", "scenario.toml", "report.html"}

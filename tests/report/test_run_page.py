@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from peerpressure.plotting import render
+from peerpressure.plotting import network, render
 from peerpressure.plotting.run import opinions
 from peerpressure.report.drawing import Order, elsewhere, here
 from peerpressure.report.pictures import settled
@@ -27,6 +28,7 @@ from peerpressure.report.run import (
     run_files,
 )
 from peerpressure.scenario import Experiment, results, scenario_from, summaries
+from peerpressure.scenario.experiment import agents
 from peerpressure.support.text import with_deviation
 from tests.cli.calling import run
 
@@ -61,10 +63,10 @@ def test_what_is_drawn_follows_from_what_is_asked() -> None:
     }
     names = {case: [*order_figures(one).drawings] for case, one in drawn.items()}
     assert names == {
-        "all": ["opinions", "estimates", "exposure", "exposure_map", "budget", "frontier"],
-        "nobody looks": ["opinions"],
-        "moving": ["opinions", "hidden", "estimates", "exposure", "exposure_map", "budget"],
-        "only the end": ["exposure", "exposure_map", "budget", "frontier"],
+        "all": ["opinions", "estimates", "opinion_map", "exposure", "exposure_map", "budget", "frontier"],
+        "nobody looks": ["opinions", "opinion_map"],
+        "moving": ["opinions", "hidden", "estimates", "opinion_map", "exposure", "exposure_map", "budget"],
+        "only the end": ["opinion_map", "exposure", "exposure_map", "budget", "frontier"],
     }
 
 
@@ -93,9 +95,33 @@ def test_no_word_is_cut_once_the_layout_is_settled() -> None:
         assert (border == 1).all()
 
 
-def test_a_network_of_too_many_edges_is_not_drawn() -> None:
-    one = experiment(network={"generator": "complete", "n": 20}, observe=None)
-    assert "exposure_map" not in order_figures(one).drawings
+def test_the_network_is_drawn_in_the_colours_of_what_is_thought_and_said() -> None:
+    table = pd.DataFrame(
+        {"agent": ["Ada", "Bob", "Eve"], "hidden": [0.0, 0.2, 1.0], "final_mean": [0.4, 0.4, 0.5], "degree": [1, 1, 0]}
+    )
+    edges = pd.DataFrame({"source": [0, 1], "target": [1, 2], "one_way": [False, True], "negative": False})
+    figure = network.opinions(table, edges, (0.5, 1.0), "$v$")
+    *pair, bar = figure.axes
+    dots = [axes.collections[-1] for axes in pair]
+    colours = [np.asarray(one.get_array()).tolist() for one in dots]
+    assert colours == [table["hidden"].tolist(), table["final_mean"].tolist()]
+    assert {one.get_clim() for one in dots} == {(-0.5, 1.5)}
+    assert [tick.get_text() for tick in bar.get_xticklabels()] == ["-0.5", "$v$ = 0.5", "1.5"]
+    assert {text.get_text() for axes in pair for text in axes.texts} == {"Ada", "Bob", "Eve"}
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"network": {"generator": "complete", "n": 20}},
+        {"network": {"generator": "cycle", "n": 121}},
+        {"topics": {"names": ["tax", "rent"]}},
+        {"network": {"edges": [[0, 1]]}, "agents": {"hidden": [0, 1], "zealots": [0, 1]}},
+    ],
+)
+def test_a_network_that_cannot_be_read_in_a_picture_is_not_drawn(sections: dict[str, Any]) -> None:
+    one = experiment(observe=None, privacy=None, **sections)
+    assert [name for name, _ in figures(one, "agents", agents(one))] == []
 
 
 def test_without_noise_no_budget_is_drawn() -> None:

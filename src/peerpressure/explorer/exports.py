@@ -31,8 +31,8 @@ from peerpressure.explorer.answers import (
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.protocol import FATAL, Limits, RequestError, unpack
-from peerpressure.model import Model
 from peerpressure.recovery import METHODS
+from peerpressure.report.run import opinion_scale
 from peerpressure.report.store import to_csv
 from peerpressure.scenario import Experiment, Scenario, estimates, summaries
 from peerpressure.simulation import simulate
@@ -263,14 +263,13 @@ def _network(built: Experiment, places: Drawing, look: Look, limits: Limits) -> 
     step = min(max(round(look.time / pace), 0), built.steps)
     final = simulate(built.system, step, seed=built.scenario.run.seed, record="final").final
     public, hidden = final.public[0], model.x0 if final.hidden is None else final.hidden[0]
-    # The colours of all times: centred on v, and as wide as the hidden opinions, or as the start.
-    v = centre_of(model)
-    half = max(float(np.abs(model.x0 - v).max()) or float(np.abs(model.start_state - v).max()), 1e-9)
+    # The colours of all times.
+    (v, half), name = opinion_scale(model)
     # The same edges as on the page.
     ends, edge_flags = drawn_edges(model.network)
     by_hidden = look.colour == "hidden"
     zoomed = look.zoom_colours and (not by_hidden or final.hidden is not None)
-    present = _reach(built, "hidden" if by_hidden else "public", step, half, limits) if zoomed else half
+    present = _reach(built, "hidden" if by_hidden else "public", step, (v, half), limits) if zoomed else half
     return partial(
         coloured_network,
         places,
@@ -284,7 +283,7 @@ def _network(built: Experiment, places: Drawing, look: Look, limits: Limits) -> 
         one_way=edge_flags & ONE_WAY > 0,
         negative=edge_flags & NEGATIVE > 0,
         zealots=model.network.degrees == 0,
-        centre_name="" if model.network.signed or not isinstance(model.target, float) else "$v$",
+        centre_name=name,
     )
 
 
@@ -295,14 +294,9 @@ def _shown(*, by_hidden: bool, zoomed: bool) -> str:
     return "public opinion, zoomed in" if zoomed else "public opinion, in a ring of the hidden one"
 
 
-def centre_of(model: Model) -> float:
-    """Return the opinion at the centre of the colours: v, or 0 between camps, whose opinions are opposite."""
-    return 0.0 if model.network.signed else model.consensus_value
-
-
-def _reach(built: Experiment, opinions: str, step: int, widest: float, limits: Limits) -> float:
+def _reach(built: Experiment, opinions: str, step: int, scale: tuple[float, float], limits: Limits) -> float:
     """Return how far opinions of the first replicate are from v at most, from a step on, as on the page."""
-    v, thinning = centre_of(built.model), shown_times(built, limits)
+    (v, widest), thinning = scale, shown_times(built, limits)
     arrays = recorded(built, [0], thinning, ["states", "hidden"] if opinions == "hidden" else SUMMARIES)
     values = arrays["hidden"] if opinions == "hidden" else np.stack([arrays["minimum"], arrays["maximum"]], axis=-1)
     later = values[0, np.searchsorted(thinning.times, step) :] - v

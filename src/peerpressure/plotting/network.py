@@ -192,10 +192,7 @@ def coloured_network(
     axes.axis("off")
     ticks = [centre - half, centre, centre + half]
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01, ticks=ticks)
-    # The ends of a narrow range must not read the same.
-    digits = 3 + max(0, math.floor(math.log10(max(abs(centre), half) / half)))
-    low, middle, high = (f"{value:.{digits}g}" for value in ticks)
-    bar.ax.set_xticklabels([low, f"{centre_name} = {middle}" if centre_name else middle, high])
+    bar.ax.set_xticklabels(_ends_and_centre(scale, centre_name))
     notes = {
         r"$\rightarrow$ listens to": one_way is not None and np.any(one_way),
         "dashed: distrust": negative is not None and np.any(negative),
@@ -204,6 +201,65 @@ def coloured_network(
     bar.set_label("\n".join([name, *(["; ".join(note for note, has in notes.items() if has)])]).strip(), labelpad=1)
     bar.outline.set_visible(False)
     return figure
+
+
+@styled
+def opinions(agents: pd.DataFrame, edges: pd.DataFrame, scale: tuple[float, float], centre_name: str) -> Figure:
+    """Draw the network twice in one scale of colours: what agents think, and what they say after the last step.
+
+    ``agents`` is the table of a run, and ``edges`` has the columns of those of `exposure`. ``scale`` holds the value at
+    the centre of the colours, and how far they reach on both sides.
+    """
+    ends = edges[["source", "target"]].to_numpy()
+    links = np.bincount(ends.ravel(), minlength=len(agents))
+    places = layout(len(agents), ends)
+    named = len(agents) <= MOST_NAMED
+    # Names beside the outermost dots need room.
+    frame = 0.5 * np.maximum(np.ptp(places, axis=0), LEAST_SIDE * np.ptp(places)) * (1.25 if named else 1.08)
+    middle = (places.max(axis=0) + places.min(axis=0)) / 2
+    figure = Figure(figsize=(TWO_COLUMNS, 0.85 + 0.5 * TWO_COLUMNS * float(frame[1] / frame[0])))
+    pair = figure.subplots(1, 2)
+    areas = np.clip(links / links.mean(), 0.6, 5.0) * min(45.0, 10.0 + 1_200 / len(agents))
+    points = 72 * 0.25 * TWO_COLUMNS / frame[0]
+    looks = {name: edges[name].to_numpy() for name in ("one_way", "negative")}
+    centre, half = scale
+    columns = {"hidden": "what they think: hidden opinions", "final_mean": "what they say: public opinions"}
+    for axes, letter, (column, title) in zip(pair, "ab", columns.items(), strict=True):
+        for lines in edge_lines(places, ends, np.sqrt(areas) / 2 / points, points, 0.5, **looks):
+            axes.add_collection(lines)
+        dots = axes.scatter(
+            places[:, 0],
+            places[:, 1],
+            s=areas,
+            c=agents[column],
+            norm=Normalize(centre - half, centre + half),
+            cmap=of_opinions(),
+            edgecolors="white",
+            linewidths=0.4,
+            zorder=2,
+        )
+        axes.set_aspect("equal")
+        axes.axis("off")
+        axes.set(xlim=middle[0] + frame[0] * np.array([-1, 1]), ylim=middle[1] + frame[1] * np.array([-1, 1]))
+        if named:
+            name_agents(axes, places, ends, [str(name)[:LONGEST_NAME] for name in agents["agent"]])
+        panel(axes, letter, title)
+    bar = figure.colorbar(
+        dots, ax=pair, location="bottom", shrink=0.35, aspect=32, pad=0.02, ticks=[centre - half, centre, centre + half]
+    )
+    bar.ax.set_xticklabels(_ends_and_centre(scale, centre_name))
+    bar.set_label("opinion", labelpad=1)
+    bar.outline.set_visible(False)
+    return figure
+
+
+def _ends_and_centre(scale: tuple[float, float], centre_name: str) -> list[str]:
+    """Return what stands below the ends and the middle of a bar of colours."""
+    centre, half = scale
+    # The ends of a narrow range must not read the same.
+    digits = 3 + max(0, math.floor(math.log10(max(abs(centre), half) / half)))
+    low, middle, high = (f"{value:.{digits}g}" for value in (centre - half, centre, centre + half))
+    return [low, f"{centre_name} = {middle}" if centre_name else middle, high]
 
 
 @styled

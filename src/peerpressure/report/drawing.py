@@ -55,6 +55,7 @@ def draw(order: Order) -> Drawing:
     functions: dict[str, Callable[..., Figure]] = {
         "opinions": run.opinions,
         "hidden": run.hidden,
+        "opinion_map": network.opinions,
         "network": run.temporal_network,
         "estimates": run.estimates,
         "exposure": run.exposed,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError
+from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.privacy import Budget
 from peerpressure.report.drawing import Drawing, Order, Submit, here
@@ -45,7 +46,10 @@ LISTED = 12  # agents on the page; the table beside it has all of them
 # Both must be there before a folder counts as results and may be overwritten.
 MARKS = ("run.nc", "verdict.json")
 TABLES = ("agents", "summaries", "network", "estimates", "inferred_network", "budget", "frontier", "states")
-FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
+FIGURES = (
+    *("opinions", "hidden", "opinion_map", "network", "estimates"),
+    *("exposure", "exposure_map", "budget", "frontier"),
+)
 # All names that a run can write but need not; those of an earlier run are removed.
 OWN = frozenset([*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in FORMATS)]) | {
     *("report.html", "edges.csv", "edges.parquet")
@@ -183,6 +187,8 @@ CAPTIONS: Mapping[str, str] = {
     "hidden": "Left, the highest and the lowest hidden opinion after each step of all replicates, the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
+    "opinion_map": "The agents on their network, in one scale of colours. Left, hidden opinions at the start. Right, "
+    "public opinions after the last step, means over replicates. Agents with more neighbours are larger.",
     "network": "The number of edges and of isolated agents in every step.",
     "estimates": "The observer's estimates of the hidden opinions in the first replicate, ± 1 standard deviation; a "
     "perfect estimate lies on the dotted line.",
@@ -223,6 +229,7 @@ def order_figures(experiment: Experiment, submit: Submit = here) -> Ordered:
 def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yield the figures that are drawn with a table: their names, and the arguments of their functions."""
     v, private = experiment.model.class_values, experiment.scenario.privacy is not None
+    graph = experiment.model.network
     if source == "summaries":
         yield "opinions", (data, v, _agents_over_time(experiment.run))
         # The column exists only if hidden opinions adapt.
@@ -232,17 +239,40 @@ def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator
         yield "network", (data,)
     elif source == "estimates":
         yield "estimates", (data, experiment.target)
-    elif source == "agents" and private:
-        yield "exposure", (data,)
-        graph = experiment.model.network
+    elif source == "agents":
         # Kamada–Kawai needs all pairs of distances: its cost grows faster than the square of the number of agents.
-        if graph.n <= MOST_PLACED and graph.edge_count <= MOST_JOINED * graph.n:
+        drawn = graph.n <= MOST_PLACED and 0 < graph.edge_count <= MOST_JOINED * graph.n
+        # An agent has one colour, and with several topics several opinions.
+        if drawn and "topic" not in data:
+            yield "opinion_map", (data, _pairs(graph), *opinion_scale(experiment.model))
+        if private:
+            yield "exposure", (data,)
+        if private and drawn:
             yield "exposure_map", (experiment.exposure.table, experiment.exposure.edges())
     # A log axis cannot display an infinite ε, the budget of a run without noise.
     elif source == "budget" and np.isfinite(data["epsilon"]).any():
         yield "budget", (data,)
     elif source == "frontier" and experiment.frontier is not None:
         yield "frontier", (data, experiment.frontier.units, experiment.frontier.limit)
+
+
+def _pairs(network: Network) -> pd.DataFrame:
+    """Return the pairs of linked agents, by their positions, as figures draw them."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(zip(("source", "target", "one_way", "negative"), network.pairs(), strict=True)))
+
+
+def opinion_scale(model: Model) -> tuple[tuple[float, float], str]:
+    """Return the opinion in the middle of the colours with how far these reach to both sides, and its name.
+
+    The middle is v, or 0 between camps, whose opinions are opposite; the reach is that of the hidden opinions, or of
+    the start where those are all v.
+    """
+    signed = model.network.signed
+    centre = 0.0 if signed else model.consensus_value
+    half = float(np.abs(model.x0 - centre).max()) or float(np.abs(model.start_state - centre).max())
+    return (centre, max(half, 1e-9)), "" if signed or not isinstance(model.target, float) else "$v$"
 
 
 def _agents_over_time(run: Trajectory) -> pd.DataFrame | None:
