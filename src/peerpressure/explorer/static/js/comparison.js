@@ -209,19 +209,19 @@ export class Comparison {
       this.#known = null;
       this.#show(null);
     }
-    const isCurrent = () => this.store.other === other && this.#keyOf(other) === scenario;
     const known = () => (this.#known?.scenario === scenario ? this.#known.results : null);
     const compute = async (/** @type {AbortSignal} */ signal) => {
       const results = known() ?? (await this.#compute(other, signal));
-      if (isCurrent()) this.#known = { scenario, results };
+      // Kept at once: the next question may be the same.
+      if (this.store.other && this.#keyOf(this.store.other) === scenario) this.#known = { scenario, results };
       return results;
     };
     await follow("other", {
-      isCurrent,
+      about: () => [this.store.other, this.store.view.topic],
       task: async () => known() ?? this.#channels.run.latest(compute),
-      show: (results) => {
+      show: (results, isCurrent) => {
         // What is known is shown at once, and an older question may be answered after it.
-        if (!isCurrent()) return;
+        if (!isCurrent) return;
         this.#show(results);
         this.#complete(other, results);
       },
@@ -250,13 +250,13 @@ export class Comparison {
    */
   #complete(other, results) {
     const { observe, privacy, ...scenario } = other;
-    const isCurrent = () => this.#known?.results === results;
-    const show = () => {
-      if (isCurrent()) this.#show(results);
+    const about = () => [this.#known?.results];
+    const show = (/** @type {unknown} */ _answer, /** @type {boolean} */ isCurrent) => {
+      if (isCurrent) this.#show(results);
     };
     const { exact, exposure } = this.#channels;
     follow("other-exact", {
-      isCurrent,
+      about,
       task: async () =>
         results.exact ??
         exact.latest(async (signal) => {
@@ -268,7 +268,7 @@ export class Comparison {
     if (this.store.view.colour !== "exposure") return;
     const question = { scenario: { ...other, observe: observerOf(other) } };
     follow("other-exposure", {
-      isCurrent,
+      about,
       task: async () =>
         results.exposure ??
         exposure.latest(async (signal) => {

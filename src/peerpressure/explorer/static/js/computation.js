@@ -3,7 +3,7 @@
 import { countAnswer, NAMES, OBSERVED } from "./answers.js";
 import { ask, Channel } from "./api.js";
 import { observerOf } from "./scenario.js";
-import { follow, setState, stateOf } from "./validity.js";
+import { follow, isSame, setState, stateOf } from "./validity.js";
 
 /**
  * @typedef {import("./api.js").Refusal} Refusal
@@ -40,8 +40,16 @@ function withoutObserver({ observe, privacy, ...rest }) {
  * @param {Scenario} before
  */
 export function onlyObserverChanged(now, before) {
-  const names = Object.keys(withoutObserver({ ...now, ...before }));
-  return names.every((name) => now[name] === before[name]);
+  return isSame(runParts(now), runParts(before));
+}
+
+/**
+ * Return what a run depends on: the sections of a scenario that are given, but for the observer.
+ * @param {Scenario} scenario
+ */
+function runParts(scenario) {
+  const given = Object.entries(withoutObserver(scenario)).filter(([, section]) => section !== undefined);
+  return given.sort(([one], [other]) => (one < other ? -1 : 1)).flat();
 }
 
 /**
@@ -202,10 +210,8 @@ export class Computation {
     this.#forgetExact();
     this.#runs += 1;
     this.#isMistaken = false;
-    const number = this.#runs;
     const question = {
-      isCurrent: () =>
-        number === this.#runs && onlyObserverChanged(this.source.scenario(), given) && this.source.topic() === topic,
+      about: () => [this.#runs, this.source.topic(), ...runParts(this.source.scenario())],
       task: () =>
         this.#channels.run.latest((signal) => {
           const network = this.#network?.key === key ? this.#network.answer : this.#askNetwork(key, scenario, signal);
@@ -247,10 +253,9 @@ export class Computation {
 
   /** Compute the exact law of the network's mean and of the agents that are followed. */
   computeExact() {
-    const given = this.source.scenario();
-    const question = { scenario: withoutObserver(given), agents: this.source.agents() };
+    const question = { scenario: withoutObserver(this.source.scenario()), agents: this.source.agents() };
     return follow("exact", {
-      isCurrent: () => onlyObserverChanged(this.source.scenario(), given),
+      about: () => runParts(this.source.scenario()),
       task: () => this.#channels.exact.latest((signal) => ask("/api/exact", question, signal)),
       // If it is refused, the scenario is valid but too large for this. The curves have no band then, and say why.
       show: this.listeners.answers.exact,
@@ -281,7 +286,7 @@ export class Computation {
     const scenario = this.source.scenario();
     const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
     const task = () => this.#channels[part].latest((signal) => ask(`/api/${part}`, question, signal));
-    const isCurrent = () => this.source.scenario() === scenario;
+    const about = () => [this.source.scenario()];
     /** @type {import("./answers.js").ShowsOfObserver} */
     const shows = this.listeners.answers;
     const show = (/** @type {import("./types.js").Answers[`/api/${Name}`]} */ answer) => {
@@ -290,7 +295,7 @@ export class Computation {
     };
     // A refusal is told once, though it concerns several answers.
     const onRefusal = part === "observe" ? this.listeners.onRefusal : undefined;
-    return this.#whileBusy(follow(part, { task, isCurrent, show, onRefusal }));
+    return this.#whileBusy(follow(part, { task, about, show, onRefusal }));
   }
 
   /** Infer the network, unless it is known or has been inferred; this takes seconds, and nothing else waits for it. */
@@ -311,7 +316,7 @@ export class Computation {
     this.listeners.answers.inference(wanted ? "pending" : "known");
     if (!wanted) return;
     const work = follow("inference", {
-      isCurrent: () => this.#inferenceKey === key,
+      about: () => [this.#inferenceKey],
       task: () => this.#channels.inference.latest((signal) => ask("/api/inference", question, signal)),
       show: (answer) => {
         this.#inferred = { state: "current", reason: "" };

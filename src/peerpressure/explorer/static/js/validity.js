@@ -4,7 +4,8 @@
 // - pending: it shows the last answer in a paler colour, until the one for the scenario comes,
 //   or a mistake at a control is corrected, beside which it is told;
 // - refused: there is no answer. Nothing is shown but the reason, in panels with `data-tells`.
-// Whoever asks the server for something that is shown does so by `follow`.
+// Whoever asks the server for something that is shown does so by `follow`, which alone decides whether an answer is still
+// one for what is asked.
 
 import { NAMES } from "./answers.js";
 import { Refusal } from "./api.js";
@@ -53,18 +54,20 @@ export function onLost(listener) {
  * @param {Part} part
  * @param {object} question
  * @param {() => Promise<T | undefined>} question.task undefined if a newer one has taken its place
- * @param {() => boolean} question.isCurrent whether an answer is still one for what is asked; if not, another one is on
- *   its way
- * @param {(answer: T) => void} question.show
+ * @param {() => unknown[]} question.about what the answer depends on, now; once that is something else, another answer is
+ *   on its way
+ * @param {(answer: T, isCurrent: boolean) => void} question.show
  * @param {(refusal: Refusal) => void} [question.onRefusal]
  */
-export async function follow(part, { task, isCurrent, show, onRefusal }) {
+export async function follow(part, { task, about, show, onRefusal }) {
+  const asked = about();
+  const isCurrent = () => isSame(asked, about());
   setState(part, "pending");
   try {
     const answer = await task();
     if (answer === undefined) return;
     const current = isCurrent();
-    show(answer);
+    show(answer, current);
     if (current) setState(part, "current");
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -76,6 +79,15 @@ export async function follow(part, { task, isCurrent, show, onRefusal }) {
     else setState(part, "refused", error.message);
     onRefusal?.(error);
   }
+}
+
+/**
+ * Whether two lists have the same entries.
+ * @param {unknown[]} one
+ * @param {unknown[]} other
+ */
+export function isSame(one, other) {
+  return one.length === other.length && one.every((entry, k) => entry === other[k]);
 }
 
 /**
