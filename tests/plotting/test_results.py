@@ -90,6 +90,8 @@ def test_an_axis_of_time_is_logarithmic_where_all_happens_early() -> None:
     early = pp.simulate(pp.Model(networks.k2(), [0, 1], pressure=5, start=[0, 10]), 400)
     late = pp.simulate(pp.Model(networks.k2(), [0, 1], pressure="0.01*t"), 400)
     assert [one.plot().get_xscale() for one in (early, late)] == ["symlog", "linear"]
+    # A run and its moments look alike.
+    assert [pp.moments(one.model, 400).plot().get_xscale() for one in (early, late)] == ["symlog", "linear"]
 
 
 def test_agents_who_agree_lie_on_a_level_line_and_others_do_not() -> None:

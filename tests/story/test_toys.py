@@ -18,7 +18,8 @@ import peerpressure as pp
 from peerpressure.explorer.links import state_of
 from peerpressure.explorer.protocol import Limits
 from peerpressure.explorer.server import PORT
-from peerpressure.explorer.story import INDEX, club, page
+from peerpressure.explorer.bundle import INDEX as EXPLORER
+from peerpressure.explorer.story import INDEX, TUTORIAL, club, page
 from peerpressure.scenario import Experiment, scenario_from
 from tests.explorer.driving import fragment_of
 from tests.explorer.test_page_logic import run_node
@@ -167,3 +168,10 @@ def test_it_opens_the_documentation_and_leads_to_the_rest_of_it() -> None:
     assert not (docs / "index.md").exists()
     assert f'<a href="{root}.html">Documentation</a>' in str(page(f"{root}.html"))
     assert "Documentation</a>" not in str(page())
+
+
+def test_the_tutorial_is_linked_where_there_is_one_and_named_elsewhere() -> None:
+    assert (Path(__file__).parents[2] / TUTORIAL).exists()
+    assert f"<code>{TUTORIAL}</code>" in str(page())
+    assert TUTORIAL in EXPLORER.read_text("utf-8")
+    assert 'href="tutorials/too-fast.html"' in str(page("contents.html"))

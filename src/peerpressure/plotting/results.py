@@ -78,7 +78,7 @@ def bands(ax: Axes | None, times: NDArray[Any], middle: Array, low: Array, high:
         axes.plot(times[rows], middle[rows, k], color=colour, linewidth=1.0, label=name)
         if middle.shape[1] <= MOST_BANDS:
             axes.fill_between(times[rows], low[rows, k], high[rows, k], color=colour, alpha=0.13, linewidth=0)
-    _finish_over_time(axes, times, None)
+    _finish_over_time(axes, times, None, np.ptp(middle[np.ix_(rows, chosen)], axis=1), times[rows])
     if 1 < len(names) <= MOST_BANDS:
         axes.legend(frameon=False, fontsize="small")
     return axes

@@ -60,7 +60,7 @@ def boxes(levels: pd.DataFrame, cells: pd.DataFrame, edges: int) -> Figure:
     _from_zero((left, right))
     left.set_ylabel(r"mean residual variance $\langle\sigma^2\rangle$")
     looks: Looks = {"exact expectation": {"color": RED, "marker": "o", "markersize": 2.6}, "outlier": _OUTLIER}
-    samples(left, looks, loc="upper left")
+    samples(left, looks, loc="lower right")
     panel(left, "a", f"by noise, {_family(edges)}")
     panel(right, "b", f"by size, {_family(edges)}")
     return figure

@@ -176,7 +176,8 @@ function steady(/** @type {Club} */ club) {
         answer: [
           `With a pressure of ${pressure}, those who differ most say colours that are ${one(gap(said))} apart. What they want ` +
             `is ${gap(WISHES)} apart.`,
-          `At the end of the slider, ${one(left)} are left. A steady pressure squeezes them together and ` +
+          `${pressure === strongest ? "" : `At the end of the slider, ${one(left)} are left. `}` +
+            `A steady pressure squeezes them together and ` +
             (apart ? "never closes the gap, for everybody's own wish still counts for something." : "closes the gap."),
         ],
         printed: one(gap(said)),
@@ -301,8 +302,8 @@ function lifted(/** @type {Club} */ club) {
         right: share > 0.6 ? "wishes" : share > 0.2 ? "drift" : "same",
         answer: gone
           ? [
-              `The day before, what they said was ${one(off(before))} away from what they want. On the first day ` +
-                `without pressure it is ${one(off(after))}, and that is no more than the mood of the day.`,
+              `The day before, what they said was ${one(off(before))} away from what they want, on average. On the first ` +
+                `day without pressure it is ${one(off(after))}, and that is no more than the mood of the day.`,
               `They did not have to change back, because they had never changed. All they had agreed on was what to say.`,
             ]
           : [`Day ${DAYS + 1} with the pressure on: colours from ${one(lowest(said))} to ${one(highest(said))}.`],
