@@ -3,36 +3,24 @@
 import { AddressWriter, initialState } from "./address.js";
 import { countAnswer, NAMES } from "./answers.js";
 import { readCatalogue } from "./api.js";
-import { Bench } from "./bench.js";
-import { Brush } from "./brush.js";
 import { followTheme } from "./colour.js";
-import { Comparison } from "./comparison.js";
 import { Computation, onlyObserverChanged } from "./computation.js";
 import { Connection } from "./connection.js";
 import { Controls } from "./controls.js";
-import { Curves, PressurePanel } from "./curves.js";
 import { byId } from "./elements.js";
-import { Estimates } from "./estimates.js";
-import { segmented } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
-import { inOneSentence, offerOneControl } from "./first-screen.js";
+import { offerOneControl } from "./first-screen.js";
 import { showRecorded } from "./fixed.js";
-import { agentName } from "./format.js";
-import { Inference } from "./inference.js";
 import { clearRefusals, hideMessage, showMessage, showRefusal } from "./messages.js";
-import { ObserverControls } from "./observer.js";
-import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
-import { Clock, listenToKeys, Transport } from "./playback.js";
-import { Tools } from "./pointing.js";
+import { PanelTable } from "./panel-table.js";
+import { listenToTabs, markPreset, sayFollowed, showPresets } from "./panels.js";
+import { Clock, listenToKeys } from "./playback.js";
 import { Presentation } from "./presentation.js";
-import { Recovered, recoveredLegend } from "./recovered.js";
 import { alternates, shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
-import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
-import { Strip } from "./strip.js";
 import { onLost, onWithdrawal, showStates, stateOf } from "./validity.js";
-import { hideForecast, showForecast, showVerdict } from "./verdict.js";
+import { hideForecast } from "./verdict.js";
 
 /**
  * @typedef {import("./types.js").Catalogue} Catalogue
@@ -44,13 +32,6 @@ import { hideForecast, showForecast, showVerdict } from "./verdict.js";
  * @typedef {import("./types.js").View} View
  */
 
-/** @type {{id: View["colour"], title: string}[]} */
-const COLOURS = [
-  { id: "public", title: "Public" },
-  { id: "hidden", title: "Hidden" },
-  { id: "exposure", title: "Exposure" },
-];
-
 class Explorer {
   /** Whether a run has been shown yet. */
   #started = false;
@@ -60,11 +41,6 @@ class Explorer {
   #playsNext = false;
   /** What the page chooses where the view leaves it open: not anew for each change, or axes would flip in a drag. */
   #shape = { collapses: false, early: false };
-  /**
-   * The topics that can be chosen from.
-   * @type {{names: string, choice: ReturnType<typeof segmented> | null}}
-   */
-  #topics = { names: "[]", choice: null };
   /** The recorded step that the curves mark. */
   #markedIndex = -1;
   /** @type {ExactAnswer | null} */
@@ -78,61 +54,25 @@ class Explorer {
     this.catalogue = catalogue;
     this.store = new Store(state, (now, before) => reconcile(now, before, catalogue.default.scenario));
     this.clock = new Clock();
-    this.stage = new Stage(this.store, this.clock);
-    this.curves = new Curves(this.stage, (time) => this.clock.seekTime(time));
-    this.recovered = new Recovered(this.stage, (time) => this.clock.seekTime(time));
-    this.strip = new Strip(this.stage);
-    this.pressure = new PressurePanel();
-    this.brush = new Brush(this.stage, this.store);
-    this.transport = new Transport(this.clock, (chosen) => this.store.setView(chosen));
-    this.estimates = new Estimates(catalogue.methods, (index) => this.#pointAt(index));
-    this.bench = new Bench();
-    this.inference = new Inference({
-      onSeek: (time) => this.clock.seekTime(time),
-      onEdges: (groups) => this.stage.setEdges(groups),
-    });
-    this.observer = new ObserverControls(this.store, this.stage, catalogue, (on) =>
-      this.tools.use(on ? "see" : "look"),
-    );
-    this.tools = new Tools(this.store, this.stage, this.brush, (index) => this.observer.toggleAgent(index));
-    this.colours = segmented({
-      label: "Colour by",
-      visibleLabel: false,
-      options: COLOURS,
-      value: state.view.colour,
-      // Exposure is only computed while the observer's tab is open.
-      onChange: (colour) => this.store.setView(colour === "exposure" ? { colour, tab: "observer" } : { colour }),
-    });
-    const chosen = () => ({ scenario: this.store.scenario, view: this.store.view, other: this.store.other });
-    const shown = () => ({ ...chosen(), view: { ...this.#shownView, time: this.clock.time } });
-    this.address = new AddressWriter(chosen, shown);
-    this.comparison = new Comparison({
+    this.panels = new PanelTable({
       store: this.store,
-      stage: this.stage,
+      clock: this.clock,
       catalogue,
       present: () => this.#results,
-      onChange: (results) => {
-        this.curves.setOther(results?.run ?? null);
-        this.pressure.setOther(results?.run ?? null);
+      onOther: () => {
         this.#setTimes();
         this.#showView();
         if (this.#started) this.address.schedule();
-        countAnswer("comparison");
       },
     });
-    /** @type {import("./answers.js").Shows} */
-    this.answers = {
-      exact: (answer) => this.#showExact(answer),
-      recovered: (answer) => this.#showRecovered(answer),
-      observe: (answer) => this.#showObservation(answer),
-      exposure: (answer) => {
-        this.estimates.showExposure(answer);
-        if (answer) this.stage.setExposure(answer);
-      },
-      budget: (answer) => this.bench.showBudget(answer),
-      bench: (answer) => this.bench.showBench(answer),
-      inference: (answer) => this.inference.show(answer),
-    };
+    this.stage = this.panels.stage;
+    this.comparison = this.panels.comparison;
+    this.tools = this.panels.tools;
+    const chosen = () => ({ scenario: this.store.scenario, view: this.store.view, other: this.store.other });
+    const shown = () => ({ ...chosen(), view: { ...this.#shownView, time: this.clock.time } });
+    this.address = new AddressWriter(chosen, shown);
+    const answers = NAMES.map((name) => [name, (/** @type {never} */ answer) => this.#showAnswer(name, answer)]);
+    this.answers = /** @type {import("./answers.js").Shows} */ (Object.fromEntries(answers));
     this.computation = new Computation(
       {
         scenario: () => this.store.scenario,
@@ -151,8 +91,6 @@ class Explorer {
 
   /** Show everything, and start to compute. */
   start() {
-    byId("colour-mode").append(this.colours);
-    byId("legend-recovered").append(...recoveredLegend());
     this.#closeRareGroups();
     const { limits, presets } = this.catalogue;
     const files = acceptFiles(limits.upload_bytes, (network) => this.store.setScenario("network", network));
@@ -190,11 +128,6 @@ class Explorer {
     if (this.store.other) this.comparison.refresh();
   }
 
-  /** Whether hidden opinions are given one by one, rather than by a law. */
-  get #byHand() {
-    return Array.isArray(this.store.scenario.agents?.hidden);
-  }
-
   /** What is known of the scenario; null if the answers shown are those of another one. */
   get #results() {
     const { graph, run, exposure } = this.stage;
@@ -224,27 +157,13 @@ class Explorer {
    */
   #showRun(graph, run) {
     clearRefusals();
-    const newNetwork = graph !== this.stage.graph;
+    const isNewNetwork = graph !== this.stage.graph;
     if (this.#fresh) this.#shape = shapeOf(run);
     this.#fresh = false;
-    this.stage.show(graph, run);
+    this.panels.tell("run", run, graph, isNewNetwork);
     this.clock.holds = alternates(run.arrays, run.header.n);
     this.#setTimes();
-    this.curves.setRun(run);
-    this.pressure.show(run);
     this.#showView();
-    const adapts = run.arrays.hidden.shape.length > 1;
-    showVerdict(run.header.verdict, run.header.class_values, run.header.this_run, adapts);
-    byId("verdict-plain").textContent =
-      (adapts ? null : inOneSentence(run.header.verdict, run.arrays.hidden, this.store.scenario.pressure)) ??
-      run.header.verdict.summary;
-    byId("name-b").textContent = run.header.verdict.heading;
-    this.#showTopics(run.header.topics, run.header.topic);
-    this.#showFollowed();
-    byId("network-facts").textContent = graph.header.facts.join(" · ");
-    if (newNetwork) this.observer.build();
-    // If opinions are drawn, the user may be holding the brush at this moment, and its settings must stay.
-    if (this.tools.tool === "draw" && !this.#byHand) this.brush.reset();
     if (this.#playsNext) this.#autoplay();
     this.#playsNext = false;
     this.#started = true;
@@ -269,32 +188,17 @@ class Explorer {
     onLost(() => connection.wait());
   }
 
-  /** @param {ExactAnswer | null} answer null if there is none */
-  #showExact(answer) {
-    this.#exact = answer;
-    this.curves.setExact(answer);
-    this.curves.draw();
-    byId("exact-note").hidden = answer === null;
-    const pressure = this.stage.run?.header.pressure ?? "";
-    showForecast(answer?.header.verdict ?? null, this.clock.endTime, pressure, (section) =>
-      this.store.setScenario("pressure", section),
-    );
-    countAnswer("exact");
-  }
-
-  /** @param {import("./types.js").RecoveredAnswer | null} answer null if there is none */
-  #showRecovered(answer) {
-    this.recovered.show(answer);
-    this.strip.show(answer);
-    this.bench.showRecovered(answer);
-  }
-
-  /** @param {import("./types.js").ObserveAnswer | null} answer null if there is none */
-  #showObservation(answer) {
-    if (!answer) return this.estimates.clear();
-    clearRefusals();
-    this.estimates.show(answer);
-    this.address.schedule();
+  /**
+   * @template {import("./answers.js").Following} Name
+   * @param {Name} name
+   * @param {Parameters<import("./answers.js").Shows[Name]>[0]} answer null if there is none
+   */
+  #showAnswer(name, answer) {
+    if (name === "exact") this.#exact = /** @type {ExactAnswer | null} */ (answer);
+    if (name === "observe" && answer) clearRefusals();
+    this.panels.tell(name, .../** @type {Parameters<import("./panel-table.js").Occasions[Name]>} */ ([answer]));
+    if (name === "exact") countAnswer(name);
+    if (name === "observe" && answer) this.address.schedule();
   }
 
   /** Play; if the system asks for reduced motion, show a newcomer how it ends. */
@@ -322,83 +226,14 @@ class Explorer {
     for (const group of groups) group.removeAttribute("open");
   }
 
-  #showFollowed() {
-    showFollowed(this.stage.followed, {
-      hidden: this.stage.hidden,
-      editable: this.#byHand,
-      zealots: this.store.scenario.agents?.zealots ?? [],
-      onZealot: (label, on) => this.#setZealot(label, on),
-      onUnfollow: (label) => this.store.setView({ agents: this.store.view.agents.filter((one) => one !== label) }),
-      onSet: (index, value) => this.brush.setOne(index, value),
-    });
-  }
-
-  /**
-   * Offer the topics of the scenario, of which one is shown.
-   * @param {string[]} names none if there is one only
-   * @param {number} shown
-   */
-  #showTopics(names, shown) {
-    byId("topic-mode").hidden = names.length < 2;
-    // Not anew for each run, or a keyboard would lose its place.
-    if (JSON.stringify(names) === this.#topics.names) this.#topics.choice?.select(String(shown));
-    else {
-      const options = names.map((title, k) => ({ id: String(k), title }));
-      const onChange = (/** @type {string} */ topic) => this.store.setView({ topic: Number(topic) });
-      const choice = segmented({ label: "Topic", visibleLabel: false, options, value: String(shown), onChange });
-      byId("topic-mode").replaceChildren(choice);
-      this.#topics = { names: JSON.stringify(names), choice };
-    }
-  }
-
-  /**
-   * Tell those who hear the page which agents are followed from now on, and which no longer.
-   * @param {import("./types.js").AgentLabel[]} now
-   * @param {import("./types.js").AgentLabel[]} before
-   */
-  #sayFollowed(now, before) {
-    const begun = now.filter((label) => !before.includes(label)).map((label) => `${agentName(label)} is followed`);
-    const ended = before
-      .filter((label) => !now.includes(label))
-      .map((one) => `${agentName(one)} is no longer followed`);
-    byId("said").textContent = [...ended, ...begun].join(", ");
-  }
-
-  /**
-   * Let an agent listen to nobody, or to its neighbours again.
-   * @param {import("./types.js").AgentLabel} label
-   * @param {boolean} on
-   */
-  #setZealot(label, on) {
-    const others = (this.store.scenario.agents?.zealots ?? []).filter((one) => one !== label);
-    const zealots = on ? [...others, label] : others;
-    this.store.setScenario("agents.zealots", zealots.length ? zealots : undefined);
-  }
-
   #showView() {
     const view = this.#shownView;
-    const observing = view.tab === "observer";
     document.documentElement.toggleAttribute("data-simple", this.#isSimple);
-    showTab(view.tab);
-    this.colours.select(view.colour);
-    this.transport.setSpeed({ speed: view.speed, pace: view.pace, logarithmic: view.logTime });
-    for (const id of ["verdict", "verdict-a"]) byId(id).dataset.brief = String(observing);
-    byId("log-time").setAttribute("aria-pressed", String(view.logTime));
-    byId("log-size").setAttribute("aria-pressed", String(view.logSize));
-    this.curves.setAxes(view);
-    this.curves.setFollowed(this.stage.followed);
-    this.curves.draw();
-    this.recovered.setAxes(view);
-    this.recovered.draw();
-    this.strip.draw();
-    this.stage.marksObserved = observing;
-    this.stage.zoomed = view.zoomColours;
-    this.inference.setVisible(observing);
-    const exposed = observing && view.colour === "exposure";
+    this.panels.tell("view", view);
+    const exposed = view.tab === "observer" && view.colour === "exposure";
     byId("picture-b").dataset.answers = exposed ? "run exposure" : "run";
     byId("canvas-a").dataset.answers = exposed ? "other other-exposure" : "other";
     showStates();
-    this.stage.setExposure(this.stage.exposure);
   }
 
   /** Whether only the first screen is shown. A recording that computes nothing has nothing to set there, and shows all. */
@@ -465,15 +300,6 @@ class Explorer {
     byId("redo").toggleAttribute("disabled", !this.address.canRedo);
   }
 
-  /**
-   * Highlight the agent that is pointed at in a scatter plot.
-   * @param {number} index −1 for none
-   */
-  #pointAt(index) {
-    this.stage.cursor = index;
-    this.stage.invalidate();
-  }
-
   #listenToState() {
     const { store, clock, computation } = this;
     store.onScenario((now, before) => {
@@ -484,8 +310,8 @@ class Explorer {
     store.onView((now, before) => {
       this.#showView();
       if (now.agents !== before.agents) {
-        this.#sayFollowed(now.agents, before.agents);
-        this.#showFollowed();
+        sayFollowed(now.agents, before.agents);
+        this.panels.showFollowed();
         if (this.#started) computation.computeExact();
       }
       if (now.topic !== before.topic) computation.refresh();
@@ -494,14 +320,9 @@ class Explorer {
       if (this.#started) this.address.schedule();
     });
     clock.onChange(() => {
-      if (clock.index !== this.#markedIndex) {
-        this.curves.mark(clock.time);
-        this.recovered.mark(clock.time);
-        this.comparison.mark();
-        this.inference.mark(clock.time);
-      }
+      if (clock.index !== this.#markedIndex) this.panels.tell("step", clock.time);
       this.#markedIndex = clock.index;
-      this.strip.draw();
+      this.panels.tell("frame");
       if (this.#started && !clock.playing) this.address.schedule();
     });
   }
@@ -524,11 +345,7 @@ class Explorer {
     byId("log-size").addEventListener("click", () => store.setView({ logSize: !store.view.logSize }));
     byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock, this.address);
-    const restyle = () => {
-      const { stage, comparison, curves, recovered, pressure, estimates, bench, inference } = this;
-      for (const part of [stage, comparison, curves, recovered, pressure, estimates, bench, inference]) part.restyle();
-      this.strip.draw();
-    };
+    const restyle = () => this.panels.tell("theme");
     followTheme(restyle);
     const logTime = () => this.#shownView.logTime;
     new Presentation({ store, logTime, restyle });

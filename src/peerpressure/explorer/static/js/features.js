@@ -59,7 +59,7 @@ function isNumber({ parameters = [] }) {
  * @param {unknown} value
  * @returns {Choice}
  */
-export function readFeature(options, value) {
+function readFeature(options, value) {
   for (const option of options) {
     const { id, fixed, parameters = [] } = option;
     if (isNumber(option) && typeof value === "number") return { id, values: { value } };
@@ -78,7 +78,7 @@ export function readFeature(options, value) {
  * @param {unknown} before
  * @returns {unknown}
  */
-export function writeFeature(options, { id, values }, before) {
+function writeFeature(options, { id, values }, before) {
   const option = options.find((one) => one.id === id);
   if (!option) return before;
   if (isNumber(option)) return values.value;

@@ -17,7 +17,7 @@ function powerOf(/** @type {PressureSection | undefined} */ pressure) {
 }
 
 /** Return how fast pressure grows in words. */
-export function growthInWords(/** @type {number} */ power) {
+function growthInWords(/** @type {number} */ power) {
   if (power === 0) return "not at all";
   if (power < 0.75) return "slowly";
   if (power <= 1) return "steadily";

@@ -1,8 +1,9 @@
-// Small parts of the page: the tabs, the presets, and the agents that are followed.
+// Small parts of the page: the tabs, the presets, the topics, and the agents that are followed.
 
 import { FOLLOWED_COLOURS } from "./colour.js";
 import { byId, el } from "./elements.js";
-import { typeset } from "./format.js";
+import { segmented } from "./fields.js";
+import { agentName, typeset } from "./format.js";
 
 /**
  * @typedef {import("./types.js").AgentLabel} AgentLabel
@@ -161,4 +162,45 @@ function opinionInput(id, name, value) {
   const input = el("input", { type: "number", step: "any", class: "number", id, "aria-label": label });
   input.value = String(Number(value.toPrecision(4)));
   return input;
+}
+
+/**
+ * Tell those who hear the page which agents are followed from now on, and which no longer.
+ * @param {AgentLabel[]} now
+ * @param {AgentLabel[]} before
+ */
+export function sayFollowed(now, before) {
+  const begun = now.filter((label) => !before.includes(label)).map((label) => `${agentName(label)} is followed`);
+  const ended = before.filter((label) => !now.includes(label)).map((one) => `${agentName(one)} is no longer followed`);
+  byId("said").textContent = [...ended, ...begun].join(", ");
+}
+
+/** The topics of a scenario, of which one is shown. */
+export class Topics {
+  #names = "[]";
+  /** @type {ReturnType<typeof segmented> | null} */
+  #choice = null;
+
+  /** @param {(topic: number) => void} onChange */
+  constructor(onChange) {
+    this.onChange = onChange;
+  }
+
+  /**
+   * @param {string[]} names none if there is one only
+   * @param {number} shown
+   */
+  show(names, shown) {
+    byId("topic-mode").hidden = names.length < 2;
+    // Not anew for each run, or a keyboard would lose its place.
+    if (JSON.stringify(names) === this.#names) {
+      this.#choice?.select(String(shown));
+      return;
+    }
+    this.#names = JSON.stringify(names);
+    const options = names.map((title, k) => ({ id: String(k), title }));
+    const onChange = (/** @type {string} */ topic) => this.onChange(Number(topic));
+    this.#choice = segmented({ label: "Topic", visibleLabel: false, options, value: String(shown), onChange });
+    byId("topic-mode").replaceChildren(this.#choice);
+  }
 }

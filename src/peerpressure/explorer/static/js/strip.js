@@ -22,7 +22,7 @@ const TINY = 0.001;
  * Return the difference between the largest and the smallest value.
  * @param {ArrayLike<number>} values
  */
-export function spreadOf(values) {
+function spreadOf(values) {
   let [low, high] = [Infinity, -Infinity];
   for (let i = 0; i < values.length; i += 1) [low, high] = [Math.min(low, values[i]), Math.max(high, values[i])];
   return high - low;

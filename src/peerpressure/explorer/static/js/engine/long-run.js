@@ -43,7 +43,7 @@ function heardBy(/** @type {Network} */ { n, starts, columns }) {
  * Return the one set of agents whom everybody hears, directly or not, and who hear nobody else.
  * @param {Network} network
  */
-export function closedClass(network) {
+function closedClass(network) {
   const heard = heardBy(network);
   // Whoever is reached last from anywhere lies in a closed class: go on to somebody who does not hear back.
   let inside = reached(heard, 0);
@@ -72,7 +72,7 @@ function gcd(/** @type {number} */ a, /** @type {number} */ b) {
  * @param {Network} network
  * @param {number[]} members
  */
-export function periodOf(network, members) {
+function periodOf(network, members) {
   const heard = heardBy(network);
   const distance = new Map([[members[0], 0]]);
   let period = 0;

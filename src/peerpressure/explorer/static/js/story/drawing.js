@@ -170,7 +170,7 @@ class Drawing {
     for (const t of [...DAYS.filter((day) => day === 0 || (far < 1 && y(day) < y(days) - NAMED)), days]) {
       if (y(t) - above < NAMED) continue;
       above = y(t);
-      add(svg, "text", { class: "tick", x: SIDE, y: above + 4 }, `day ${t}`);
+      add(svg, "text", { class: "tick", x: SIDE, y: above + 4 }, `day ${t.toLocaleString("en")}`);
     }
   }
 }

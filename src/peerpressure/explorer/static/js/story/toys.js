@@ -231,7 +231,8 @@ function agreement(/** @type {Club} */ club) {
     stops: [...Array(20).keys(), 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, LATE],
     first: LATE,
     scenario,
-    words: (t) => `day ${t}: a friend's voice counts ${many(Number((GROWTH * t).toFixed(1)), "time")}`,
+    words: (t) =>
+      `day ${t.toLocaleString("en")}: a friend's voice counts ${many(Number((GROWTH * t).toFixed(1)), "time")}`,
     show: kept((t) => {
       const { states, outcome, value } = run();
       const said = day(states, club.n, t);
@@ -245,7 +246,7 @@ function agreement(/** @type {Club} */ club) {
         paths: ORDER.map((i) => Array.from({ length: t + 1 }, (_, k) => states[k * club.n + i])),
         right: outcome === "consensus" ? near[0][0] : "never",
         answer: [
-          `Day ${t}: they say colours from ${one(lowest(said))} to ${one(highest(said))}. ` +
+          `Day ${t.toLocaleString("en")}: they say colours from ${one(lowest(said))} to ${one(highest(said))}. ` +
             `While pressure grows, the gap closes.`,
           `In the end they will all say ${one(value)}, and that is the average of all ${club.n} wishes. Nobody wanted ` +
             `it: even the closest wish is ${one(nearest)} away.`,
@@ -368,9 +369,10 @@ function rooms() {
                   `${rounded(mean)}, the average wish.`,
               ]
             : [
-                apart < 1
-                  ? `${said}: they have met, at the average wish of ${rounded(mean)}.`
-                  : `${said}. They still swap, a little less each day, and will meet in the end.`,
+                `That is so where pressure grows fast. Here it grows slowly enough. ` +
+                  (apart < 1
+                    ? `${said}: they have met, at the average wish of ${rounded(mean)}.`
+                    : `${said}. They still swap, a little less each day, and will meet in the end.`),
               ],
         printed: `${outcome}, ${one(apart)} apart`,
       };
