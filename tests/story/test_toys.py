@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.explorer.bundle import INDEX as EXPLORER
 from peerpressure.explorer.links import state_of
 from peerpressure.explorer.protocol import Limits
 from peerpressure.explorer.server import PORT
-from peerpressure.explorer.bundle import INDEX as EXPLORER
 from peerpressure.explorer.story import INDEX, TUTORIAL, club, page
 from peerpressure.scenario import Experiment, scenario_from
 from tests.explorer.driving import fragment_of
