@@ -17,6 +17,7 @@ import pytest
 import xarray
 
 from peerpressure import cli
+from peerpressure.networks import cycle, write_network
 from peerpressure.report import store
 from peerpressure.scenario import Experiment, load_scenario
 from peerpressure.support import files
@@ -296,3 +297,20 @@ def told_to(descriptor: int, command: str, capfd: Captured) -> tuple[int, str]:
     with io.TextIOWrapper(io.BufferedWriter(raw), encoding="ascii") as stdout, redirect_stdout(stdout):
         status = cli.invoke(command.split())
     return status, capfd.readouterr().err
+
+
+def test_what_killed_writers_left_is_removed_by_the_next_one(file: Path, tmp_path: Path, capfd: Captured) -> None:
+    # A file and a folder of results that were never finished, as their names tell, and files that only look alike.
+    left = [tmp_path / name / "run.nc" for name in (".out.abcd_123.part", ".net.csv.abcd_123.part")]
+    others = [tmp_path / name / "run.nc" for name in (".other.abcd_123.part", ".out.1.part", "out.abcd_123.part")]
+    for each in (left[0], *others):
+        each.parent.mkdir()
+        each.write_bytes(b"half")
+    left[1].parent.write_bytes(b"half")
+    with files.new_folder(tmp_path / "out") as writing:
+        assert run(capfd, "run", file, "--out", tmp_path / "out").status == 0
+        assert writing.exists(), "another process is still writing"
+        write_network(cycle(4), tmp_path / "net.csv")
+    assert [each.parent.exists() for each in (*left, *others)] == [False, False, True, True, True]
+    assert run(capfd, "run", file, "--out", tmp_path / "out").status == 0
+    assert not writing.exists()

@@ -774,7 +774,7 @@ def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(FileFormatError, match=says):
             read_network(file)
     # A billion equal rows are a few kilobytes.
-    monkeypatch.setattr("peerpressure.support.tables.BYTES_PER_CELL", 10**15)
+    monkeypatch.setattr("peerpressure.support.table_files.BYTES_PER_CELL", 10**15)
     with pytest.raises(TooLargeError, match="a table must fit in memory"):
         read_network(file)
     monkeypatch.setitem(sys.modules, "pyarrow", None)

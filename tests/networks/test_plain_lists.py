@@ -1,9 +1,11 @@
-"""Long lists are read column by column; whatever is unusual goes to the reader of tables, and both agree."""
+"""Long lists are split by pandas; whatever is unusual is split in Python, and both give the same columns."""
 
 from __future__ import annotations
 
 import gzip
 import warnings
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError
-from peerpressure.networks import Network, _readers, describe_network_file, read_network
-from peerpressure.networks._plain_lists import read_plain
+from peerpressure.networks import Network, describe_events_file, describe_network_file, read_contacts, read_network
+from peerpressure.networks.formats import read_labels
+from peerpressure.support import table_files
+from peerpressure.support.files import read_bytes
 
 LABELS = {
     "whole": st.integers(0, 12).map(str),
@@ -49,8 +53,8 @@ def lists(draw: st.DrawFn) -> str:
 
 
 def outcome(file: Path, monkeypatch: pytest.MonkeyPatch, least: float, **options: Any) -> Any:
-    """Return the network with its warnings and description, or the error; ``least`` decides between the readers."""
-    monkeypatch.setattr(_readers, "PLAIN_BYTES", least)
+    """Return the network with its warnings and description, or the error; ``least`` decides who splits the lines."""
+    monkeypatch.setattr(table_files, "LONG", least)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -75,7 +79,7 @@ def bits(network: Network) -> Any:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=lists(), directed=st.booleans(), signed=st.booleans())
-def test_both_readers_agree_on_every_list(
+def test_both_ways_of_splitting_agree_on_every_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, directed: bool, signed: bool
 ) -> None:
     file = tmp_path / "edges.csv"
@@ -108,14 +112,14 @@ def test_usual_lists_are_read_by_columns(
     file = tmp_path / ("edges.csv.gz" if packed else "edges.csv")
     data = PLAIN[name].encode()
     file.write_bytes(gzip.compress(data) if packed else data)
-    assert read_plain(file, "weight") is not None
+    assert table_files._long_table(read_bytes(file), "an edge") is not None
     assert outcome(file, monkeypatch, 0) == outcome(file, monkeypatch, np.inf)
 
 
 FRAMES = {
     "numbers": {"source": [3, 1, 2], "target": [1, 2, 3]},
     "small types": {"from": np.array([0, 1], np.uint8), "to": np.array([1, 2], np.int16), "weight": [1, 2]},
-    "single precision": {"source": [0, 1], "target": [1, 2], "weight": np.array([0.1, 0.2], np.float32)},
+    "single precision": {"source": [0, 1], "target": [1, 2], "weight": np.array([0.5, 0.25], np.float32)},
     "names": {"source": ["ann", "bob"], "target": ["bob", "cat"], "weight": [0.1, 2.5]},
 }
 
@@ -131,22 +135,24 @@ ODD_FRAMES = {
 
 
 @pytest.mark.parametrize("name", [*FRAMES, *ODD_FRAMES])
-def test_parquet_is_read_by_columns_unless_it_is_odd(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "edges.parquet"
-    pd.DataFrame((FRAMES | ODD_FRAMES)[name]).to_parquet(file)
-    assert (read_plain(file, "weight") is None) == (name in ODD_FRAMES)
-    assert outcome(file, monkeypatch, 0) == outcome(file, monkeypatch, np.inf)
+def test_parquet_is_read_as_the_same_list_in_text(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame((FRAMES | ODD_FRAMES)[name])
+    results = []
+    for suffix, write in ((".parquet", frame.to_parquet), (".csv", partial(frame.to_csv, index=False))):
+        file = tmp_path / f"edges{suffix}"
+        write(file)
+        # The words differ: how it was read, and whether lines or rows are counted.
+        results.append(outcome(file, monkeypatch, np.inf)[0])
+    assert results[0] == results[1]
 
 
 def many(count: int, label: str = "{}") -> list[str]:
-    """Return lines of some edges; 20,000 of them are more than ``PLAIN_BYTES``."""
+    """Return lines of some edges; 20,000 of them are more than ``LONG`` bytes."""
     return [f"{label.format(k)},{label.format(k + 1)}" for k in range(count)]
 
 
 def test_errors_deep_in_a_long_list_name_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_readers, "PLAIN_BYTES", 10_000)
+    monkeypatch.setattr(table_files, "LONG", 10_000)
     file = tmp_path / "edges.csv"
     for line in ("7,7", "7,", "source,target", "7,8,9"):
         file.write_text("\n".join(["source,target", *many(2_000), line, *many(10)]), encoding="utf-8")
@@ -165,7 +171,7 @@ def test_errors_deep_in_a_long_list_name_the_line(tmp_path: Path, monkeypatch: p
     assert read_network(file).labels[:2] == ("0", "1")
 
 
-@pytest.mark.parametrize("label", ["{}", "agent {}"])
+@pytest.mark.parametrize("label", ["{}", "agent {}", '"agent, {}"'])
 def test_a_long_list_is_not_read_line_by_line(label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "edges.csv"
     file.write_text("\n".join(["source,target", *many(20_000, label)]), encoding="utf-8")
@@ -173,6 +179,30 @@ def test_a_long_list_is_not_read_line_by_line(label: str, tmp_path: Path, monkey
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(_readers, "read_table", refuse)
+    monkeypatch.setattr(table_files, "parse_table", refuse)
     assert read_network(file).n == 20_001
     assert describe_network_file(file) == "separated by commas, source from 'source', target from 'target'"
+
+
+BROKEN = {
+    "one field in a row": ("a,b\n1\n", ["time", "source", "target"]),
+    "more columns than names": ("a;b\na;0;1\nb;1;0\n", ["source", "time", "target"]),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_rows_of_other_lengths_than_the_heading_end_in_our_errors(name: str, tmp_path: Path) -> None:
+    text, columns = BROKEN[name]
+    file = tmp_path / "contacts.csv"
+    file.write_text(text, encoding="utf-8")
+    with suppress(PeerPressureError):
+        read_contacts(file, columns=columns)
+    with suppress(PeerPressureError):
+        describe_events_file(file, columns)
+    with suppress(PeerPressureError):
+        read_labels(file)
+
+
+def test_a_data_frame_of_one_column_is_no_list_of_edges() -> None:
+    with pytest.raises(NetworkError, match="two columns or more, got 'friend'"):
+        Network.from_edges(pd.DataFrame({"friend": ["ann", "bob"]}))

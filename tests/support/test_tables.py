@@ -15,7 +15,7 @@ import peerpressure as pp
 from peerpressure.errors import PeerPressureError
 from peerpressure.networks import path, read_contacts, read_events
 from peerpressure.scenario.agents import FromColumn
-from peerpressure.support.tables import parse_table
+from peerpressure.support.table_files import parse_table
 from tests.builders import examples
 
 MODEL = pp.Model(path(3).relabelled(["a", "001", "ρ"]), hidden=[0.0, 0.5, 1.0])
@@ -78,11 +78,12 @@ TEXTS_REFUSED = {
 
 def test_complete_rows_under_a_heading_are_data_whatever_they_begin_with() -> None:
     table = parse_table("source,target\n#climate,tax\n%vote,tax\ntax,war\n")
-    assert [row.fields[0] for row in table.headed().rows] == ["#climate", "%vote", "tax"]
+    assert table.headed().column(0) == ["#climate", "%vote", "tax"]
     with pytest.raises(pp.errors.FileFormatError, match="line 2 must not begin with '#'"):
         table.unheaded()
     above = parse_table("#made,today\na,b\n")
-    assert not above.headed().rows
+    assert above.headed().heading == ("a", "b")
+    assert not len(above.headed())
     with pytest.raises(pp.errors.FileFormatError, match="line 1 is a comment, got '#made,today'"):
         above.unheaded()
 
@@ -90,7 +91,8 @@ def test_complete_rows_under_a_heading_are_data_whatever_they_begin_with() -> No
 @pytest.mark.parametrize("name", TEXTS_READ)
 def test_separators_and_comments(name: str) -> None:
     text, rows = TEXTS_READ[name]
-    assert [row.fields for row in parse_table(text).rows] == rows
+    table = parse_table(text).whole()
+    assert [table.row(k).fields for k in range(len(table))] == rows
 
 
 @pytest.mark.parametrize("name", TEXTS_REFUSED)

@@ -198,14 +198,14 @@ def _network_or_table(file: Path) -> Facts:
     table = _table(file) if file.suffix.lower() in (*tables, ".gz") else None
     if table is not None and not _has_edges(table):
         columns = list(table.heading or ())
-        return {"table": f"{len(table.rows):,} rows", "columns": ", ".join(columns)}
+        return {"table": f"{len(table):,} rows", "columns": ", ".join(columns)}
     network, how = read_network(file), describe_network_file(file)
     return {"network": repr(network), **({} if how is None else {"read as": how})}
 
 
 def _table(file: Path) -> TextTable | None:
     """Return a table with its heading; None if the file is no table."""
-    from peerpressure.support.tables import read_table
+    from peerpressure.support.table_files import read_table
 
     try:
         return read_table(file).headed()

@@ -21,7 +21,8 @@ from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.recovery import read_observations
 from peerpressure.simulation.outputs import MISSING
 from peerpressure.support.files import naming
-from peerpressure.support.tables import Row, TextTable, cell_text, places_in, read_table
+from peerpressure.support.table_files import frame_table, read_table
+from peerpressure.support.tables import TextTable, places_in
 
 Waves: TypeAlias = Network | TemporalNetwork | Sequence[Network]
 Graphs: TypeAlias = Waves | Mapping[Any, Waves]
@@ -143,8 +144,7 @@ def _table_of(data: Any) -> TextTable | None:
         return None if is_run else read_table(path).headed()
     if not (hasattr(data, "columns") and hasattr(data, "itertuples")):
         return None
-    rows = [Row(k, [cell_text(value) for value in row]) for k, row in enumerate(data.itertuples(index=False), 1)]
-    return TextTable(rows, "", heading=tuple(str(name) for name in data.columns), unit="row")
+    return frame_table(data)
 
 
 def _plain(data: Any) -> AnswerTable:
@@ -176,13 +176,12 @@ def _named(heading: Sequence[str], name: str) -> int:
 
 def _numbers(table: TextTable, k: int, name: str) -> Array:
     """Return the numbers of a column, NaN where they are missing."""
-    texts = table.column(k)
-    there = [place for place, text in enumerate(texts) if text.casefold() not in MISSING]
-    out = np.full(len(texts), np.nan)
+    there = np.flatnonzero(table.columns[k].where(lambda text: text.casefold() not in MISSING))
+    out = np.full(len(table), np.nan)
     out[there] = table.taken(there).numbers(k, name, "a number, or empty")
     wrong = np.flatnonzero(np.isinf(out))
     if wrong.size:
-        row = table.rows[wrong[0]]
+        row = table.row(int(wrong[0]))
         raise table.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be finite, or empty")
     return out
 
@@ -200,7 +199,7 @@ def _tidy(table: TextTable, places: Mapping[str, int]) -> AnswerTable:
     if counts.max(initial=1) > 1:
         again = next(k for k in range(1, place.size) if place[k] in place[:k])
         remedy = "name the columns of groups and questions, in which people may have the same names"
-        raise table.malformed(table.rows[again], f"another answer of {keys[again][2]!r} in the same round", remedy)
+        raise table.malformed(table.row(again), f"another answer of {keys[again][2]!r} in the same round", remedy)
     values[row, person] = _numbers(table, places["public"], "answer")
     seen = None
     if "seen" in places:

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean
 from peerpressure.networks._edge_lists import Lines
 from peerpressure.networks._event_files import read_lines
@@ -175,7 +173,9 @@ def recorded_contacts(
     """
     lines = _lines(name)
     contacts = (lines.times, lines.sources, lines.targets)
-    return TemporalNetwork.from_contacts(contacts, resolution, weighted=weighted, skip_quiet=skip_quiet, repeat=repeat)
+    return TemporalNetwork.from_contacts(
+        contacts, resolution, weighted=weighted, skip_quiet=skip_quiet, labels=lines.labels, repeat=repeat
+    )
 
 
 def recorded_groups(name: str) -> dict[Label, str]:
@@ -210,7 +210,8 @@ def recorded_groups(name: str) -> dict[Label, str]:
     lines = _lines(name)
     group_of: dict[Any, str] = {}
     for ends, groups in zip((lines.sources, lines.targets), lines.rest, strict=True):
-        group_of |= zip(ends, groups, strict=True)
+        pairs = zip(ends.tolist(), groups.codes.tolist(), strict=True)
+        group_of |= {lines.labels[agent]: groups.texts[group] for agent, group in pairs}
     return dict(sorted(group_of.items()))
 
 
@@ -224,25 +225,7 @@ def _lines(name: str) -> Lines:
 @lru_cache(maxsize=1)  # contacts and groups are mostly read together
 def _read(file: Path) -> Lines:
     with naming(file, "a network file"):
-        # The reader of tables finds out about separators, columns and dates, which are known here.
-        return known_lines(file) or read_lines(file, COLUMNS)
-
-
-def known_lines(file: Path) -> Lines | None:
-    """Return the lines of times, two sensors and their groups, separated by tabs; None if they are something else."""
-    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
-    try:
-        times, sources, targets, *groups = zip(*rows, strict=True)
-        ends: list[list[Label]] = [[*map(int, each)] for each in (sources, targets)]
-        when = np.array([*map(int, times)], dtype=np.float64)
-    except ValueError:
-        return None
-    rest = [[*each] for each in groups]
-    alone = any(a == b for a, b in zip(*ends, strict=True))
-    if alone or len(rest) != 2:
-        return None
-    lines, (first, second) = [*range(1, len(rows) + 1)], ends
-    return Lines(lines, when, first, second, None, rest, "", dated=False)
+        return read_lines(file, COLUMNS)
 
 
 def _folder() -> Path:

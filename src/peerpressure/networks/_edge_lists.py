@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,26 +14,26 @@ from numpy.typing import NDArray
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean
 from peerpressure.networks.validation import Label, described_repeats, edge_fault
 from peerpressure.support.dates import is_date
+from peerpressure.support.table_files import frame_table
 from peerpressure.support.tables import (
+    INTEGER,
     ROLES as NAMES,
     UNNAMED,
+    Column,
     Row,
     TextTable,
-    cell_text,
     is_number,
     places_in,
     plain_name,
 )
 
+Ints = NDArray[np.int64]
 ENDS = ("source", "target")
 ROLES = (*ENDS, "weight")
-# Integers as Python writes them: "007" stays text, because reading must not change a label.
-INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 # As pandas writes whole numbers in a column that had a gap: 1.0 means 1.
 FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
 # As NumPy writes them by default: 1.200000000000000000e+01 means 12.
 SCIENTIFIC = re.compile(r"(?:-?[1-9]\.[0-9]+e\+(?:0[0-9]|1[0-4])|0\.0+e\+00)")
-SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
 ALONE = "give it a second agent; people without ties are named by a table of agents, a matrix or a graph"
 # Columns that say whether an edge goes one way, as Gephi and others write them, and what they say.
@@ -52,57 +52,77 @@ NUMBERED = re.compile(r"(?:node|id|name|person|agent)[12ab]")  # names of column
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """Edges by the labels of their ends, the table that they come from, and the columns of the ends and the weight."""
+    """Edges by the positions of their ends, labels of agents, and the table, with the columns of ends and weight."""
 
-    sources: list[Label]
-    targets: list[Label]
-    weights: NDArray[np.float64]
+    sources: NDArray[Any]
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    labels: Sequence[Label]
     table: TextTable
     places: Mapping[str, int]
 
     def check(self, *, directed: bool, signed: bool) -> None:
         """Raise for the first line that breaks a rule; ``Network`` has the same rules, but names no line."""
-        pairs = list(zip(self.sources, self.targets, strict=True))
-        fault = edge_fault(np.array([a == b for a, b in pairs]), self.weights, signed=signed)
+        weights = np.ones(len(self.sources)) if self.weights is None else self.weights
+        fault = edge_fault(self.sources == self.targets, weights, signed=signed)
         if fault is not None:
             k = fault.places[0]
-            got = f"{float(self.weights[k])} between {pairs[k][0]!r} and {pairs[k][1]!r}"
-            raise NetworkError(f"line {self.table.rows[k].line}: {fault.rule}", got=got, remedy=fault.remedy)
-        seen: dict[tuple[Label, Label], int] = {}
-        for k, pair in enumerate(pairs):
-            before = seen.setdefault(pair, k)
-            before = before if directed else min(before, seen.get(pair[::-1], k))
-            if self.weights[before] != self.weights[k]:
-                raise self._conflict(before, k)
-        for column in _kind_columns(self.table.heading or ()):
-            texts = self.table.column(column)
-            _check_directions(texts, column, self.sources, self.targets, self.table, directed=directed)
+            got = f"{float(weights[k])} between {' and '.join(self._ends(k))}"
+            raise NetworkError(f"line {self.table.lines[k]}: {fault.rule}", got=got, remedy=fault.remedy)
+        first = self._first_of_pair(directed=directed)
+        clash = weights[first] != weights
+        if clash.any():
+            k = int(np.argmax(clash))
+            lines = self.table.lines
+            got = f"{weights[k]} for {' and '.join(self._ends(k))} after {weights[first[k]]} on line {lines[first[k]]}"
+            rule = f"line {lines[k]}: an edge given more than once must keep one weight"
+            raise NetworkError(rule, got=got, remedy="keep one of them, or add them up")
 
-    def _conflict(self, first: int, second: int) -> NetworkError:
-        rows, weights = self.table.rows, self.weights
-        ends = f"{self.sources[second]!r} and {self.targets[second]!r}"
-        got = f"{weights[second]} for {ends} after {weights[first]} on line {rows[first].line}"
-        rule = f"line {rows[second].line}: an edge given more than once must keep one weight"
-        return NetworkError(rule, got=got, remedy="keep one of them, or add them up")
+    def _ends(self, k: int) -> list[str]:
+        return [repr(self.labels[side[k]]) for side in (self.sources, self.targets)]
+
+    def _pairs(self, *, directed: bool) -> NDArray[np.int64]:
+        """Return a number for the pair of each edge, which is that of its reverse unless edges are directed."""
+        i, j = self.sources.astype(np.int64), self.targets.astype(np.int64)
+        return i * len(self.labels) + j if directed else np.minimum(i, j) * len(self.labels) + np.maximum(i, j)
+
+    def _first_of_pair(self, *, directed: bool) -> NDArray[np.int64]:
+        _, firsts, places = np.unique(self._pairs(directed=directed), return_index=True, return_inverse=True)
+        return np.asarray(firsts[places])
+
+    def check_directions(self, *, directed: bool) -> None:
+        """Raise if an edge is said to go one way where edges go both ways, or the reverse, and has no reverse.
+
+        A column called type may say other things; in all others each word must be known.
+        """
+        for column in _kind_columns(self.table.heading or ()):
+            _check_directions(self, self.table.columns[column], column, directed=directed)
 
     def description(self, *, directed: bool) -> str:
         """Describe how the table was read, and what was merged."""
-        ends = [self.places[role] for role in ENDS]
-        counts = Counter(zip(self.sources, self.targets, strict=True))
-        both = 0 if directed else sum(pair[::-1] in counts for pair in counts) // 2
+        n = len(self.labels)
+        distinct, first, counts = np.unique(self._pairs(directed=True), return_index=True, return_counts=True)
+        repeated = distinct[counts > 1][np.argsort(first[counts > 1])]
+        pairs = [(self.labels[k // n], self.labels[k % n]) for k in repeated.tolist()]
+        both = 0 if directed else int(np.isin(distinct % n * n + distinct // n, distinct).sum()) // 2
         notes = [
             self.table.description(self.places),
             *_without_weights(self.table, self.places),
-            *_described_floats((row.fields[k] for row in self.table.rows for k in ends), self.sources[0]),
-            *described_repeats([pair for pair, count in counts.items() if count > 1]),
+            *(self._described_floats() if isinstance(self.labels[0], int) else []),
+            *described_repeats(pairs),
             *merged_directions(both),
         ]
         return "; ".join(notes)
 
-
-def _described_floats(texts: Iterable[str], label: Label) -> list[str]:
-    first = next((text for text in texts if "." in text), None) if isinstance(label, int) else None
-    return [f"labels such as {first!r} are whole numbers"] if first is not None else []
+    def _described_floats(self) -> list[str]:
+        columns = [self.table.columns[self.places[role]] for role in ENDS]
+        # The first in the order of the lines, and of the ends as they are called.
+        found = [
+            (int(np.argmax(where)), k)
+            for k, column in enumerate(columns)
+            if not column.is_whole and (where := column.where(lambda text: "." in text)).any()
+        ]
+        return [f"labels such as {columns[k].text(row)!r} are whole numbers" for row, k in sorted(found)[:1]]
 
 
 def merged_directions(count: int) -> list[str]:
@@ -115,8 +135,12 @@ def merged_directions(count: int) -> list[str]:
 
 
 def _without_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
-    count = sum(places["weight"] >= len(row.fields) for row in table.rows) if "weight" in places else 0
+    count = int((table.columns[places["weight"]].codes < 0).sum()) if _has_gaps(table, places.get("weight")) else 0
     return [f"weight 1 on the {count:,} line{'s' * (count != 1)} without one"] if count else []
+
+
+def _has_gaps(table: TextTable, column: int | None) -> bool:
+    return column is not None and not table.columns[column].is_complete
 
 
 def parse_edges(table: TextTable, weight: str | None = "weight", *, headed: bool = True) -> EdgeList:
@@ -126,26 +150,27 @@ def parse_edges(table: TextTable, weight: str | None = "weight", *, headed: bool
     all usual names; None leaves weights out.
     """
     table = with_heading(table) if headed else table.unheaded()
-    if not table.rows:
+    if not len(table):
         remedy = "write one edge per line: source, target and, if any, weight"
         raise FileFormatError("an edge list must hold edges", got="none", remedy=remedy)
     places = edge_places(table, weight)
     _check_fields(table, places)
-    ends = [table.column(places[role]) for role in ENDS]
+    sources, targets, labels = positions(table.columns[places["source"]], table.columns[places["target"]])
     if table.heading is None and headed:
-        _check_first_line(ends)
-    label = parse_labels(text for side in ends for text in side)
-    sources, targets = ([label[text] for text in side] for side in ends)
-    return EdgeList(sources, targets, _weights(table, places.get("weight")), table, places)
+        _check_first_line(table, sources, targets)
+    return EdgeList(sources, targets, _weights(table, places.get("weight")), labels, table, places)
 
 
-def _check_first_line(ends: Sequence[Sequence[str]]) -> None:
+def _check_first_line(table: TextTable, sources: NDArray[Any], targets: NDArray[Any]) -> None:
     # Two words that occur nowhere else are a component of their own, or names of columns that are not known. Files that
     # were joined repeat them.
-    first, *pairs = zip(*ends, strict=True)
-    others = {text for pair in pairs if pair != first for text in pair}
-    if others and others.isdisjoint(first) and not any(text.isnumeric() for text in first):
-        got = f"{first[0]!r} and {first[1]!r}, which occur nowhere else"
+    names = table.row(0).fields[:2]
+    if any(text.isnumeric() for text in names):
+        return
+    first = (sources[0], targets[0])
+    other = (sources != first[0]) | (targets != first[1])
+    if other.any() and not np.isin(sources[other], first).any() and not np.isin(targets[other], first).any():
+        got = f"{names[0]!r} and {names[1]!r}, which occur nowhere else"
         remedy = "name the columns source and target; if it is an edge, put a line with these names above it"
         raise FileFormatError("it must be clear whether line 1 is a heading", got=got, remedy=remedy)
 
@@ -156,40 +181,85 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
     # pandas numbers columns that have no names.
     if list(frame.columns) == list(range(table.width)) and table.width in (2, 3):
         table = replace(table, heading=None)
-    if not table.rows:
+    if not len(table):
         raise NetworkError("a data frame of edges must hold some", got="no rows", remedy=REMEDY)
     try:
         places = edge_places(table, remedy="rename it weight, or drop it")
+        if not {*ENDS} <= places.keys():
+            rule, got = "a data frame of edges must have two columns or more", ", ".join(map(repr, frame.columns))
+            raise NetworkError(rule, got=got or "none", remedy=REMEDY)
+        ends = [frame.iloc[:, places[role]] for role in ENDS]
+        missing = np.flatnonzero(ends[0].isna() | ends[1].isna())
+        if missing.size:
+            got, remedy = f"a missing end in row {missing[0] + 1}", "drop such rows, for instance with frame.dropna()"
+            raise NetworkError("an edge must have two ends", got=got, remedy=remedy)
+        # Numbers are no names of columns.
+        if not table.columns[places["source"]].is_whole:
+            table.check_headings()
     except FileFormatError as error:
         raise NetworkError(str(error)) from None
-    ends = [frame.iloc[:, places[role]] for role in ENDS]
-    missing = np.flatnonzero(ends[0].isna() | ends[1].isna())
-    if missing.size:
-        got, remedy = f"a missing end in row {missing[0] + 1}", "drop such rows, for instance with frame.dropna()"
-        raise NetworkError("an edge must have two ends", got=got, remedy=remedy)
-    sources, targets = (end.tolist() for end in ends)
-    _check_frame_headings(frame, sources, table)
-    for column in _kind_columns(table.heading or ()):
-        texts = list(map(cell_text, frame.iloc[:, column]))
-        _check_directions(texts, column, sources, targets, table, directed=directed)
-    return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
+    kinds = _kind_columns(table.heading or ())
+    if kinds:
+        sources, targets, labels = positions(*(table.columns[places[role]] for role in ENDS))
+        EdgeList(sources, targets, None, labels, table, places).check_directions(directed=directed)
+    first, second = (end.tolist() for end in ends)
+    return first, second, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
 
 
-def frame_table(frame: Any, what: str) -> TextTable:
-    """Return the first rows of a data frame, which suffice to identify its columns."""
-    texts = [[cell_text(value) for value in frame.iloc[:SAMPLE, k].tolist()] for k in range(frame.shape[1])]
-    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*texts, strict=True), start=1)]
-    return TextTable(rows, "", what, heading=tuple(map(str, frame.columns)), unit="row")
+# Labels
 
 
-def _check_frame_headings(frame: Any, sources: Sequence[Label], table: TextTable) -> None:
-    """Raise if a row of a data frame, which may be joined from several files, has the names of the columns."""
-    names = set(table.heading or ())
-    # Few agents have the name of a column, and only their rows are compared as a whole.
-    for k in (k for k, source in enumerate(sources) if source in names):
-        row = Row(k + 1, [cell_text(value) for value in frame.iloc[k].tolist()])
-        if tuple(row.fields) == table.heading:
-            raise NetworkError(str(table.heading_again(row)))
+def positions(sources: Column, targets: Column) -> tuple[NDArray[Any], NDArray[Any], Sequence[Label]]:
+    """Return the positions of both ends among the labels: whole numbers in their order, else texts as they come."""
+    if sources.is_whole and targets.is_whole:
+        assert sources.numbers is not None
+        assert targets.numbers is not None
+        return _numbered(sources.numbers, targets.numbers)
+    label = parse_labels([*sources.texts, *targets.texts])
+    distinct = [list(map(label.__getitem__, column.texts)) for column in (sources, targets)]
+    if isinstance(next(iter(label.values())), int):
+        return _numbered(*(np.array(own)[side.codes] for own, side in zip(distinct, (sources, targets), strict=True)))
+    place = {text: k for k, text in enumerate(label)}
+    first, second = (
+        np.array([place[text] for text in column.texts], dtype=np.int32)[column.codes] for column in (sources, targets)
+    )
+    order = np.argsort(_first_appearance(first, second, len(place)))
+    rank = np.empty(len(place), dtype=np.int32)
+    rank[order] = np.arange(len(place), dtype=np.int32)
+    names = list(place)
+    return rank[first], rank[second], [names[k] for k in order.tolist()]
+
+
+def _numbered(sources: Ints, targets: Ints) -> tuple[NDArray[Any], NDArray[Any], Sequence[Label]]:
+    """Return positions and the labels in increasing order."""
+    low, high = int(min(sources.min(), targets.min())), int(max(sources.max(), targets.max()))
+    span = high - low + 1
+    if span > 4 * sources.size:
+        names, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
+        return places[: sources.size], places[sources.size :], names.tolist()
+    # Without sorting, where the numbers lie close together.
+    present = np.zeros(span, dtype=bool)
+    present[sources - low] = present[targets - low] = True
+    if low == 0 and present.all():
+        return _small(sources, span), _small(targets, span), range(span)
+    rank = _small(np.cumsum(present) - 1, span)
+    return rank[sources - low], rank[targets - low], (np.flatnonzero(present) + low).tolist()
+
+
+def _small(values: NDArray[Any], span: int) -> NDArray[Any]:
+    # Half the memory, where the positions allow it.
+    return values.astype(np.int32 if span < 2**31 else np.int64)
+
+
+def _first_appearance(sources: NDArray[Any], targets: NDArray[Any], n: int) -> NDArray[np.int64]:
+    first = np.full(n, 2 * sources.size)
+    # From the end, because the last of several assignments stays.
+    places = np.arange(sources.size)[::-1]
+    for side, offset in ((sources, 0), (targets, 1)):
+        own = np.full(n, 2 * sources.size)
+        own[side[::-1]] = 2 * places + offset
+        first = np.minimum(first, own)
+    return first
 
 
 def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
@@ -217,25 +287,23 @@ def is_whole(text: str) -> bool:
 
 def with_heading(table: TextTable) -> TextTable:
     """Return the table with its heading, if the comment above it or its first line is one."""
-    if not table.rows or table.heading is not None:
+    if table.first is None:
         return table
     # Lists with spaces that this package writes have the names in a comment.
     # Only a comment with as many words as the table has columns can be its heading.
     if len(table.note) == table.width and _names_ends(table.note):
-        _check_one_heading(table)
+        _check_one_heading(table, table.first)
         return table.under_note()
-    return table.headed() if _is_heading(table) else table.unheaded()
+    return table.headed() if _is_heading(table, table.first.fields) else table.unheaded()
 
 
-def _check_one_heading(table: TextTable) -> None:
+def _check_one_heading(table: TextTable, first: Row) -> None:
     """Raise if the first row below a heading in a comment is a heading itself."""
-    first, *others = table.rows
     names = first.fields[:2]
     # Names of columns may be agents, too, but these mostly have several edges.
-    agents = {text for row in others for text in row.fields[:2]}
     usual = [text for text in map(str.casefold, names) if not NUMBERED.fullmatch(text)]
     known = any(text in NAMES[role] for text in usual for role in NAMES)
-    if known and agents.isdisjoint(names):
+    if known and not any(column.has(name) for column in table.columns[:2] for name in names):
         rule = f"it must be clear whether line {first.line} is a heading"
         got = f"{' and '.join(map(repr, names))} below a comment with names of columns"
         raise FileFormatError(
@@ -243,44 +311,33 @@ def _check_one_heading(table: TextTable) -> None:
         )
 
 
-def has_end_names(names: Sequence[str]) -> bool:
-    """Return whether a heading names the source and the target, if only by single letters."""
-    return _names_ends(names, letters=True)
-
-
-def is_end_name(text: str) -> bool:
-    """Return whether a text is a usual name of the column of sources or of targets."""
-    return any(text.casefold() in NAMES[role] for role in ENDS)
-
-
 def _names_ends(names: Sequence[str], *, letters: bool = False) -> bool:
     return {*ENDS} <= places_in(names, ROLES, letters=letters).keys()
 
 
-def _is_heading(table: TextTable) -> bool:
-    names, below = table.rows[0].fields, table.taken(range(1, len(table.rows)))
-    ends = {text for row in below.rows for text in row.fields[:2]}
+def _is_heading(table: TextTable, names: Sequence[str]) -> bool:
+    ends = table.columns[:2]
     if _names_ends(names):
         _check_numbered(names, ends)
         return True
     # A first line whose fields occur below as agents is an edge.
-    if not ends or not ends.isdisjoint(names[:2]):
+    if not ends or any(column.has(name) for column in ends for name in names[:2]):
         return False
     # Single letters may be agents as well, unless none occurs below.
-    if _names_ends(names, letters=True) and not any(set(row.fields) & set(names) for row in below.rows):
+    if _names_ends(names, letters=True) and not any(column.has(name) for column in table.columns for name in names):
         return True
     if places_in(names, ENDS):
         rule, remedy = "a heading must name the source and the target", "name both, or neither"
         raise FileFormatError(rule, got=", ".join(map(repr, names[:6])), remedy=remedy)
     # Words above columns of numbers are a heading too.
-    if all(map(is_whole, ends)):
+    if all(column.is_whole or all(map(is_whole, column.texts)) for column in ends):
         return not any(map(is_whole, names))
-    return len(names) == 3 and below.is_numeric(2) and not is_number(names[2])
+    return len(names) == 3 and table.is_numeric(2) and not is_number(names[2])
 
 
-def _check_numbered(names: Sequence[str], ends: Collection[str]) -> None:
+def _check_numbered(names: Sequence[str], ends: Sequence[Column]) -> None:
     """Raise if names such as agent1 may be those of columns or of agents."""
-    both = [name for name in names if name in ends and NUMBERED.fullmatch(plain_name(name))]
+    both = [name for name in names if any(column.has(name) for column in ends) and NUMBERED.fullmatch(plain_name(name))]
     if both:
         rule, got = "it must be clear whether line 1 is a heading", f"{both[0]!r}, which is an agent below"
         raise FileFormatError(rule, got=got, remedy="name the columns source and target, in a line of their own")
@@ -348,7 +405,7 @@ def _places_in_order(table: TextTable, named: Mapping[str, int], weight: str | N
     rest = [k for k in range(table.width) if k not in own.values()]
     ordered = dict(zip(ENDS, rest, strict=False)) | own
     # Columns of whole numbers may be in any order, unless a name tells the weight; and text is no weight.
-    open_order = len(rest) > 2 and (not table.is_numeric(2) or all(_is_whole(table, k) for k in rest))
+    open_order = len(rest) > 2 and (not table.is_numeric(2) or all(map(table.is_whole, rest)))
     # A weight in the place of an end raises the question of what the others are, unless it was asked for.
     moved = weight == "weight" and own.get("weight", 2) != 2
     if table.width > len(ROLES) or open_order or moved or any(ordered.get(role) != k for role, k in named.items()):
@@ -357,37 +414,54 @@ def _places_in_order(table: TextTable, named: Mapping[str, int], weight: str | N
     return ordered
 
 
-def _is_whole(table: TextTable, k: int) -> bool:
-    return all(k < len(row.fields) and INTEGER.fullmatch(row.fields[k]) for row in table.rows)
-
-
 def _check_fields(table: TextTable, places: Mapping[str, int]) -> None:
     if table.heading is not None:
         table.check_rows(alone=ALONE)
-    for row in table.rows:
-        complete = table.heading is not None or len(row.fields) in (2, 3)
-        if not complete or not all(row.fields[places[role]] for role in ENDS):
-            alone = table.width > 1 and sum(map(bool, row.fields)) == 1
-            raise table.malformed(row, row.described(4), ALONE if alone else REMEDY)
-        if table.heading is None and _is_heading_row(row):
+    ends = [table.columns[places[role]] for role in ENDS if role in places]
+    wrong = np.zeros(len(table), dtype=bool) if len(ends) == 2 else np.ones(len(table), dtype=bool)
+    for column in ends:
+        if column.numbers is None:
+            wrong |= ~column.where(bool)
+    again = np.zeros(len(table), dtype=bool)
+    if table.heading is None:
+        wrong |= ~np.isin(table.sizes(), (2, 3))
+        again = _heading_rows(table)
+    if (wrong | again).any():
+        k = int(np.argmax(wrong | again))
+        row = table.row(k)
+        if not wrong[k]:
             raise table.heading_again(row)
+        alone = table.width > 1 and sum(map(bool, row.fields)) == 1
+        raise table.malformed(row, row.described(4), ALONE if alone else REMEDY)
 
 
-def _is_heading_row(row: Row) -> bool:
-    """Return whether the fields name a source and a target, as a heading within joined files does."""
-    first, second = (text.casefold() for text in row.fields[:2])
+def _heading_rows(table: TextTable) -> NDArray[np.bool_]:
+    """Return which records name a source and a target, as a heading within joined files does."""
+    rows = np.zeros(len(table), dtype=bool)
+    columns = table.columns[:2]
+    # Numbers are no names.
+    if len(columns) == 2 and all(column.numbers is None for column in columns):
+        for roles in (ENDS, ENDS[::-1]):
+            named = [column.where(partial(_is_name_of, role)) for role, column in zip(roles, columns, strict=True)]
+            rows |= named[0] & named[1]
+    return rows
+
+
+def _is_name_of(role: str, text: str) -> bool:
     # Names such as agent1 are those of agents here.
-    names = any(first in NAMES[one] and second in NAMES[other] for one, other in (ENDS, ENDS[::-1]))
-    return names and not any(map(NUMBERED.fullmatch, (first, second)))
+    name = text.casefold()
+    return name in NAMES[role] and not NUMBERED.fullmatch(name)
 
 
-def _weights(table: TextTable, column: int | None) -> NDArray[np.float64]:
-    """Return the weights; a line without one has the weight 1."""
-    weights = np.ones(len(table.rows))
-    if column is not None:
-        # Without a heading some lines may have a weight and others none.
-        given = [k for k, row in enumerate(table.rows) if column < len(row.fields)]
-        weights[given] = table.taken(given).numbers(column, "weight")
+def _weights(table: TextTable, column: int | None) -> NDArray[np.float64] | None:
+    """Return the weights, if there are any; a line without one has the weight 1."""
+    if column is None:
+        return None
+    if not _has_gaps(table, column):
+        return table.numbers(column, "weight")
+    # Without a heading some lines may have a weight and others none.
+    weights, given = np.ones(len(table)), np.flatnonzero(table.columns[column].codes >= 0)
+    weights[given] = table.taken(given).numbers(column, "weight")
     return weights
 
 
@@ -395,36 +469,35 @@ def _kind_columns(names: Sequence[str]) -> list[int]:
     return [k for k, name in enumerate(names) if plain_name(name) in (*KINDS, *MUTUAL)]
 
 
-def _check_directions(
-    texts: Sequence[str],
-    column: int,
-    sources: Sequence[Label],
-    targets: Sequence[Label],
-    table: TextTable,
-    *,
-    directed: bool,
-) -> None:
-    """Raise if an edge is said to go one way where edges go both ways, or the reverse, and has no reverse.
+def _check_directions(edges: EdgeList, said: Column, k: int, *, directed: bool) -> None:
+    table = edges.table
+    name = plain_name((table.heading or ())[k])
+    meaning = {text: _one_way(text, name) for text in said.texts}
 
-    A column called type may say other things; in all others each word must be known.
-    """
+    def is_unclear(text: str) -> bool:
+        if meaning[text] is not None or not text:
+            return False
+        return name != "type" or _direction_word(text) in BACKWARDS
+
+    unclear, one_way = said.where(is_unclear), said.where(lambda text: meaning[text] not in (None, directed))
+    if not (unclear | one_way).any():
+        return
     # The reverse direction may come anywhere.
-    name, pairs = plain_name((table.heading or ())[column]), set(zip(sources, targets, strict=True))
-    said = {text: _one_way(text, name) for text in set(texts)}
-    for k, (text, a, b) in enumerate(zip(texts, sources, targets, strict=True)):
-        one_way = said[text]
-        if one_way is None:
-            if not text or (name == "type" and _direction_word(text) not in BACKWARDS):
-                continue
-            remedy = "write directed or undirected, and swap the ends of edges that go back"
-            rule = f"{_place(table, k)}: a direction must be from the source to the target, or both"
-            raise NetworkError(rule, got=repr(text), remedy=remedy)
-        if one_way != directed and (b, a) not in pairs:
-            remedy = "read it as directed, or set the type to Undirected if both listen to each other"
-            if directed:
-                remedy = "list it in both directions, or do not read it as directed"
-            rule = f"{_place(table, k)}: edges must go both ways" + (" where they are undirected" if directed else "")
-            raise NetworkError(rule, got=f"one from {a!r} to {b!r} only", remedy=remedy)
+    n, codes = len(edges.labels), edges._pairs(directed=True)
+    alone = one_way & ~np.isin(codes % n * n + codes // n, codes)
+    if not (unclear | alone).any():
+        return
+    row = int(np.argmax(unclear | alone))
+    place = f"{table.unit} {table.lines[row]}"
+    if unclear[row]:
+        remedy = "write directed or undirected, and swap the ends of edges that go back"
+        rule = f"{place}: a direction must be from the source to the target, or both"
+        raise NetworkError(rule, got=repr(said.text(row)), remedy=remedy)
+    remedy = "read it as directed, or set the type to Undirected if both listen to each other"
+    if directed:
+        remedy = "list it in both directions, or do not read it as directed"
+    rule = f"{place}: edges must go both ways" + (" where they are undirected" if directed else "")
+    raise NetworkError(rule, got=f"one from {' to '.join(edges._ends(row))} only", remedy=remedy)
 
 
 def _one_way(text: str, name: str) -> bool | None:
@@ -436,10 +509,6 @@ def _one_way(text: str, name: str) -> bool | None:
 def _direction_word(text: str) -> str:
     """Return a text as it is looked up: without case and punctuation, unless it is nothing else."""
     return plain_name(text.removesuffix(".0")) or text
-
-
-def _place(table: TextTable, k: int) -> str:
-    return f"line {table.rows[k].line}" if table.unit == "line" else f"{table.unit} {k + 1}"
 
 
 # Events and contacts: a time, two labels and optionally a weight per line
@@ -455,17 +524,19 @@ Places: TypeAlias = dict[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Columns of a file, with the numbers of its lines.
+    """Events by line: times, both ends by their positions among the labels, and weights, if there are any.
 
-    ``read_as`` states how the file was read, and ``dated`` whether times were dates.
+    ``rest`` are columns without a role, ``read_as`` states how the file was read, and ``dated`` whether times were
+    dates.
     """
 
-    numbers: list[int]
+    numbers: NDArray[np.int64]
     times: NDArray[np.float64]
-    sources: list[Label]
-    targets: list[Label]
+    sources: NDArray[Any]
+    targets: NDArray[Any]
+    labels: Sequence[Label]
     weights: NDArray[np.float64] | None
-    rest: list[list[str]]
+    rest: list[Column]
     read_as: str
     dated: bool
 
@@ -473,9 +544,10 @@ class Lines:
     def description(self) -> str:
         """How the file was read, and how many lines repeat others."""
         # Contacts have no direction.
-        pairs = ((a, b) if a < b else (b, a) for a, b in zip(self.sources, self.targets, strict=True))  # type: ignore[operator]
-        distinct = set(zip(self.times.tolist(), pairs, strict=True))
-        count = len(self.numbers) - len(distinct)
+        low, high = np.minimum(self.sources, self.targets), np.maximum(self.sources, self.targets)
+        order = np.lexsort((high, low, self.times))
+        same = [column[order][1:] == column[order][:-1] for column in (self.times, low, high)]
+        count = int(np.logical_and.reduce(same).sum())
         repeats = f"{count:,} line{'s repeat' if count != 1 else ' repeats'} the time and the agents of another"
         return self.read_as + (f"; {repeats}: contacts add up, events count once" if count else "")
 
@@ -488,12 +560,12 @@ class Lines:
 
     def check_edges(self, *, lasting: bool = True) -> None:
         """Raise for the first line with an agent or a weight that an edge must not have."""
-        loops = np.array([a == b for a, b in zip(self.sources, self.targets, strict=True)])
         weights = np.ones(len(self.numbers)) if self.weights is None else self.weights
-        fault = edge_fault(loops, weights, lasting=lasting)
+        fault = edge_fault(self.sources == self.targets, weights, lasting=lasting)
         if fault is not None:
             k = fault.places[0]
-            got = f"{weights[k]:.16g} between {self.sources[k]!r} and {self.targets[k]!r}"
+            ends = [repr(self.labels[side[k]]) for side in (self.sources, self.targets)]
+            got = f"{weights[k]:.16g} between {' and '.join(ends)}"
             raise NetworkError(f"line {self.numbers[k]}: {fault.rule}", got=got, remedy=fault.remedy)
 
 
@@ -502,27 +574,25 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
     # Columns that are given are checked first: their errors do not depend on the file.
     given = None if columns is None else _given_places(columns)
     table = _with_event_heading(table)
-    if not table.rows:
+    if not len(table):
         raise FileFormatError("a list of events must hold some", got="none", remedy=EVENT_REMEDY)
     places = given or _named_places(table)
     _check_widths(table, columns)
     if given is None and table.heading is not None:
         check_event_weights(table, places)
-    for row in table.rows:
-        # Most lines have no empty field at all, which is found fast.
-        if not all(row.fields) and not all(row.fields[k] for k in places.values() if k < len(row.fields)):
-            raise table.malformed(row, row.described(), EVENT_REMEDY)
-    ends = [table.column(places[role]) for role in ("source", "target")]
-    label = parse_labels(name for side in ends for name in side)
-    sources, targets = ([label[name] for name in side] for side in ends)
+    gaps = [~column.where(bool) for k in places.values() if (column := table.columns[k]).numbers is None]
+    gap = np.logical_or.reduce([np.zeros(len(table), dtype=bool), *gaps])
+    if gap.any():
+        row = table.row(int(np.argmax(gap)))
+        raise table.malformed(row, row.described(), EVENT_REMEDY)
+    ends = positions(table.columns[places["source"]], table.columns[places["target"]])
     # Columns without a role may still be attributes, such as the groups of recorded contacts.
-    rest = [table.column(k) for k in range(table.width) if k not in places.values()]
+    rest = [table.columns[k] for k in range(table.width) if k not in places.values()]
     return Lines(
         table.lines,
         table.times(places["time"]),
-        sources,
-        targets,
-        _weights(table, places["weight"]) if "weight" in places else None,
+        *ends,
+        _weights(table, places.get("weight")),
         rest,
         table.description(places),
         table.has_dates(places["time"]),
@@ -544,23 +614,23 @@ def check_event_weights(table: TextTable, places: Places) -> None:
 
 def _with_event_heading(table: TextTable) -> TextTable:
     """Return the table with its heading: the comment above it, or a first line without numbers and dates."""
-    if not table.rows or table.heading is not None:
+    if table.first is None:
         return table
     if len(table.note) == table.width and {*EVENT_ROLES[:3]} <= places_in(table.note, EVENT_ROLES, letters=True).keys():
         return table.under_note()
     # Every line of events has a time, so a line without numbers is a heading.
-    names = table.rows[0].fields
+    names = table.first.fields
     return table.unheaded() if any(is_number(name) or is_date(name) for name in names) else table.headed()
 
 
 def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:
     """Raise if a line has too few or too many fields."""
-    width = table.width if columns is None else len(columns)
     if table.heading is not None:
         table.check_headings()
-    for row in table.rows:
-        if len(row.fields) != width:
-            raise table.malformed(row, row.described(), EVENT_REMEDY)
+    wrong = table.sizes() != (table.width if columns is None else len(columns))
+    if wrong.any():
+        row = table.row(int(np.argmax(wrong)))
+        raise table.malformed(row, row.described(), EVENT_REMEDY)
 
 
 def _given_places(columns: Sequence[str]) -> Places:
@@ -578,7 +648,7 @@ def _named_places(table: TextTable) -> Places:
     """Return the columns by the names in the heading."""
     if table.heading is None:
         raise FileFormatError(
-            "the order of columns without names must be clear", got=table.rows[0].described(4), remedy=UNCLEAR
+            "the order of columns without names must be clear", got=table.row(0).described(4), remedy=UNCLEAR
         )
     return places_by_name(table.heading)
 

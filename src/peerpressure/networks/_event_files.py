@@ -21,7 +21,8 @@ from peerpressure.networks.formats import FORMATS, LISTS, read_network, suffix_o
 from peerpressure.networks.validation import Label, unknown_labels
 from peerpressure.support.files import decode_text, expanded, naming, read_bytes
 from peerpressure.support.parameters import composed
-from peerpressure.support.tables import PARQUET, parse_table, places_in, read_table
+from peerpressure.support.table_files import PARQUET, parse_table, read_table
+from peerpressure.support.tables import places_in
 
 ARCHIVE = ".npz"
 HEAD = 100_000  # characters of a file in which its heading is looked for
@@ -92,8 +93,8 @@ def read_events(
         _check_steps(lines)
         lines.check_edges()
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
-        rows = (lines.times.astype(np.int64), lines.sources, lines.targets, weights)
-        names = _listed_labels(lines, labels)
+        sources, targets, names = _located(lines, labels)
+        rows = (lines.times.astype(np.int64), sources, targets, weights)
         return TemporalNetwork.from_events(rows, labels=names, period=period, directed=directed)
 
 
@@ -108,16 +109,11 @@ def read_snapshots(
         _check_steps(lines, ordered=False)
         lines.check_edges(lasting=False)
         weights = np.ones(len(lines.numbers)) if lines.weights is None else lines.weights
-        names = _listed_labels(lines, labels)
-        if names is None:
-            # Each pair once: that an edge lasts for several waves is no repeat.
-            pairs = list(dict.fromkeys(zip(lines.sources, lines.targets, strict=True)))
-            names = list(Network.from_edges(pairs, directed=True).labels)
+        sources, targets, names = _located(lines, labels)
         graphs, steps = [], np.unique(lines.times)
         for step in steps:
-            rows = np.flatnonzero(lines.times == step).tolist()
-            ends = tuple([side[k] for k in rows] for side in (lines.sources, lines.targets))
-            graphs.append(Network.from_edges(ends, weights[rows], names, directed=directed))
+            now = lines.times == step
+            graphs.append(Network.from_edges((sources[now], targets[now]), weights[now], names, directed=directed))
         return TemporalNetwork.from_snapshots(graphs, steps.astype(np.int64), directed=directed)
 
 
@@ -153,7 +149,7 @@ def _has_times(file: Path) -> bool:
             # The first lines have the heading.
             head = decode_text(read_bytes(file))[0][:HEAD]
             table = parse_table(head if len(head) < HEAD else head.rpartition("\n")[0])
-        first = table.heading or (table.rows[0].fields if table.rows else ())
+        first = table.heading or (table.first.fields if table.first else ())
         known = [
             {*EVENT_ROLES[:3]} <= places_in(names, EVENT_ROLES, letters=True).keys() for names in (first, table.note)
         ]
@@ -244,14 +240,15 @@ def read_contacts(
         lines = read_lines(file, columns)
         lines.check(~np.isfinite(lines.times), "a time stamp must be finite", lines.times, "remove the line")
         lines.check_edges(lasting=False)
+        sources, targets, names = _located(lines, labels)
         return TemporalNetwork.from_contacts(
-            (lines.times, lines.sources, lines.targets, *([] if lines.weights is None else [lines.weights])),
+            (lines.times, sources, targets, *([] if lines.weights is None else [lines.weights])),
             resolution,
             origin=origin,
             duration=duration,
             weighted=weighted,
             skip_quiet=skip_quiet,
-            labels=_listed_labels(lines, labels),
+            labels=names,
             period=period,
             repeat=repeat,
             directed=directed,
@@ -315,18 +312,21 @@ def _check_steps(lines: Lines, *, ordered: bool = True) -> None:
         raise NetworkError(rule, got=got, remedy="sort the lines by time")
 
 
-def _listed_labels(lines: Lines, labels: Iterable[Label] | None) -> list[Label] | None:
-    """Return the labels that the caller listed; every line must be of agents among them."""
+def _located(lines: Lines, labels: Iterable[Label] | None) -> tuple[NDArray[Any], NDArray[Any], Sequence[Label]]:
+    """Return the positions of both ends, among the labels that the caller listed if there are any, and the labels."""
     if labels is None:
-        return None
+        return lines.sources, lines.targets, lines.labels
     names = [composed(label) for label in labels]
-    # Membership is asked twice per line.
-    here = set(names)
-    for number, *ends in zip(lines.numbers, lines.sources, lines.targets, strict=True):
-        unknown = [end for end in ends if end not in here]
-        if unknown:
-            raise NetworkError(f"line {number}: {unknown_labels(unknown, names)}")
-    return names
+    place = {label: k for k, label in enumerate(names)}
+    positions = np.array([place.get(label, -1) for label in lines.labels])
+    sources, targets = positions[lines.sources], positions[lines.targets]
+    unknown = (sources < 0) | (targets < 0)
+    if unknown.any():
+        k = int(np.argmax(unknown))
+        ends = [lines.labels[side[k]] for side in (lines.sources, lines.targets)]
+        others = [end for end in ends if end not in place]
+        raise NetworkError(f"line {lines.numbers[k]}: {unknown_labels(others, names)}")
+    return sources, targets, names
 
 
 def _check_options(**options: object) -> None:

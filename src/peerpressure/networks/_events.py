@@ -20,7 +20,7 @@ from peerpressure.networks._adjacency import (
     labels_from_json,
     labels_to_json,
 )
-from peerpressure.networks._edge_lists import EVENT_ROLES, check_event_weights, frame_table, places_by_name
+from peerpressure.networks._edge_lists import EVENT_ROLES, check_event_weights, places_by_name
 from peerpressure.networks._network import Network, check_unsigned
 from peerpressure.networks.validation import (
     Label,
@@ -34,6 +34,7 @@ from peerpressure.networks.validation import (
     validate_labels,
 )
 from peerpressure.support.dates import DateError, as_seconds, check_no_clocks, check_no_dates
+from peerpressure.support.table_files import frame_table
 
 Times = NDArray[np.int64]
 Positions = NDArray[np.integer[Any]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,18 +17,15 @@ from peerpressure.errors import FileFormatError
 from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks.validation import Label
 from peerpressure.support.files import decode_text, read_bytes
+from peerpressure.support.table_files import PARQUET, is_comment, may_be_name, read_table, table_of
 from peerpressure.support.tables import (
-    PARQUET,
     SEPARATORS,
     Row,
     TextTable,
     cell_text,
     comment_above,
     comment_below,
-    is_comment,
     is_number,
-    may_be_name,
-    read_table,
 )
 
 LEAST_UNLABELLED = 4  # agents of a matrix without labels: fewer columns may be those of a list of edges
@@ -39,9 +37,10 @@ _ATTRIBUTED = re.compile(rf"\s*([^\s,;{{]+){_GAP}([^\s,;{{]+){_GAP}(\{{.*\}})\s*
 def edge_table(file: Path) -> TextTable:
     """Return the table of a list of edges; attributes that NetworkX wrote as a dictionary are its columns."""
     if file.suffix.lower() != PARQUET:
-        table = networkx_table(decode_text(read_bytes(file))[0])
-        if table is not None:
-            return table
+        data = read_bytes(file)
+        # A list of NetworkX has a dictionary on each line.
+        table = networkx_table(decode_text(data)[0]) if b"{" in data else None
+        return table or table_of(data, file, "an edge")
     return read_table(file, "an edge")
 
 
@@ -51,8 +50,8 @@ def edge_table(file: Path) -> TextTable:
 def networkx_table(text: str) -> TextTable | None:
     r"""Return the table of a list in which each line ends with a dictionary of attributes, or None.
 
-    >>> networkx_table("0 1 {'weight': 4}\n").rows
-    [Row(line=1, fields=['0', '1', '4'])]
+    >>> networkx_table("0 1 {'weight': 4}\n").row(0)
+    Row(line=1, fields=['0', '1', '4'])
     """
     lines = _records(text)
     if not lines or not _ATTRIBUTED.fullmatch(lines[0][1]):
@@ -65,7 +64,7 @@ def networkx_table(text: str) -> TextTable | None:
         Row(number, [*ends, *(cell_text(facts.get(name, 1 if name == "weight" else None)) for name in names)])
         for number, ends, facts in edges
     ]
-    return TextTable(rows, " ", "an edge", heading=("source", "target", *names), form="list of NetworkX")
+    return TextTable.of_rows(rows, " ", "an edge", heading=("source", "target", *names), form="list of NetworkX")
 
 
 def _records(text: str) -> list[tuple[int, str]]:
@@ -126,37 +125,35 @@ class AdjacencyTable(NamedTuple):
 
 def adjacency_table(table: TextTable) -> AdjacencyTable | None:
     """Return the adjacency matrix in a table, or None if the table is none."""
-    heading = [] if table.heading is None else [Row(0, list(table.heading))]
-    rows = [*heading, *table.rows]
-    widths = {len(row.fields) for row in rows[1:]}
-    if len(rows) < 3 or table.form or len(widths) != 1:
+    names = table.first.fields if table.first else list(table.heading or ())
+    below = replace(table, first=None, what="a row of a matrix")
+    width, count = len(below.columns), len(below)
+    if count < 2 or table.form or not all(column.is_complete for column in below.columns):
         return None
-    names, (width,) = rows[0].fields, widths
     # A corner that is a number belongs to a matrix without labels. R leaves the corner out.
-    if len(rows) == width and not is_number(names[0]) and len(names) in (width, width - 1):
-        return _labelled(table, rows[1:], names[-(width - 1) :])
-    square = len(rows) == len(names) == width >= LEAST_UNLABELLED
-    return _matrix(table, rows, 0, None, "without labels") if square else None
+    if count + 1 == width and not is_number(names[0]) and len(names) in (width, width - 1):
+        return _labelled(below, names[-(width - 1) :])
+    if not count + 1 == len(names) == width >= LEAST_UNLABELLED or not table.first:
+        return None
+    return _matrix(replace(table, what="a row of a matrix").whole(), 0, None, "without labels")
 
 
-def _labelled(table: TextTable, rows: list[Row], names: Sequence[str]) -> AdjacencyTable | None:
-    beside = [row.fields[0] for row in rows]
+def _labelled(below: TextTable, names: Sequence[str]) -> AdjacencyTable | None:
+    beside = below.column(0)
     if set(beside) != set(names) or len(set(names)) != len(names):
         return None
-    adjacency = _matrix(table, rows, 1, names, "labels in the first row and the first column")
+    adjacency = _matrix(below, 1, names, "labels in the first row and the first column")
     if adjacency is None or beside == list(names):
         return adjacency
     # The rows in the order of the columns.
     return adjacency._replace(matrix=adjacency.matrix[[beside.index(name) for name in names]])
 
 
-def _matrix(
-    table: TextTable, rows: list[Row], first: int, names: Sequence[str] | None, read_as: str
-) -> AdjacencyTable | None:
-    cells = TextTable([Row(row.line, row.fields[first:]) for row in rows], table.separator, "a row of a matrix")
-    if not all(is_number(text) for row in cells.rows for text in row.fields):
+def _matrix(table: TextTable, first: int, names: Sequence[str] | None, read_as: str) -> AdjacencyTable | None:
+    columns = range(first, len(table.columns))
+    if not all(map(table.is_numeric, columns)):
         return None
-    matrix = np.column_stack([cells.numbers(k, "weight") for k in range(len(rows))])
+    matrix = np.column_stack([table.numbers(k, "weight") for k in columns])
     label = None if names is None else parse_labels(names)
     where = f"separated by {SEPARATORS[table.separator]}" if table.separator else "Parquet"
     return AdjacencyTable(

@@ -23,12 +23,11 @@ from peerpressure.networks._other_tables import (
     edge_table,
     read_adjacency_list,
 )
-from peerpressure.networks._plain_lists import PLAIN_BYTES, PlainEdges, read_plain
 from peerpressure.networks.graph_files import GraphFile
 from peerpressure.networks.validation import Direction, Label, validate_square
 from peerpressure.support.files import read_bytes
 from peerpressure.support.resources import require_memory
-from peerpressure.support.tables import read_table
+from peerpressure.support.table_files import read_table
 
 MATRIX_BANNER = "%%matrixmarket"
 
@@ -69,7 +68,7 @@ class Reading(NamedTuple):
             direction=self.direction,
         )
 
-    def positions(self, edges: PlainEdges) -> Network:
+    def positions(self, edges: EdgeList) -> Network:
         """Return the network of edges by position, which is directed only if that is asked for."""
         return Network.from_edges(
             (edges.sources, edges.targets),
@@ -86,19 +85,12 @@ class Reading(NamedTuple):
 
 def read_list(file: Path, how: Reading) -> Network:
     """Return the network of a list of edges or of an adjacency matrix, in text or Parquet."""
-    plain = _plain_edges(file, how)
-    if plain is not None:
-        try:
-            return how.positions(plain)
-        except NetworkError:
-            # The reader of tables names the line.
-            pass
     return _network(_parsed_list(file, how), how)
 
 
 def describe_list(file: Path, how: Reading) -> str:
     """Describe how ``read_list`` reads a file; whether its weights and directions are allowed is not checked."""
-    return (_plain_edges(file, how) or _parsed_list(file, how)).description(directed=bool(how.directed))
+    return _parsed_list(file, how).description(directed=bool(how.directed))
 
 
 def read_headless(file: Path, how: Reading) -> Network:
@@ -124,12 +116,17 @@ def describe_neighbours(file: Path, how: Reading) -> str:
 def _network(edges: EdgeList | AdjacencyTable, how: Reading) -> Network:
     if isinstance(edges, AdjacencyTable):
         return how.network(edges.matrix, edges.labels)
-    edges.check(directed=bool(how.directed), signed=how.signed)
-    return how.edges((edges.sources, edges.targets), edges.weights)
-
-
-def _plain_edges(file: Path, how: Reading) -> PlainEdges | None:
-    return read_plain(file, how.weight) if file.stat().st_size >= PLAIN_BYTES else None
+    try:
+        network = how.positions(edges)
+    except NetworkError:
+        # The same rules again, with the line that breaks one.
+        edges.check(directed=bool(how.directed), signed=how.signed)
+        raise
+    # A network may leave out a loop of weight 0, which is a mistake in a list.
+    if (edges.sources == edges.targets).any():
+        edges.check(directed=bool(how.directed), signed=how.signed)
+    edges.check_directions(directed=bool(how.directed))
+    return network
 
 
 def _parsed_list(file: Path, how: Reading) -> EdgeList | AdjacencyTable:

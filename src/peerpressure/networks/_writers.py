@@ -11,12 +11,12 @@ import numpy as np
 
 from peerpressure.errors import NetworkError, first_few
 from peerpressure.networks._adjacency import labels_to_json
-from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER, parse_labels
+from peerpressure.networks._edge_lists import EVENT_ROLES, parse_labels
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Label
 from peerpressure.support.files import require_pyarrow
-from peerpressure.support.tables import COMMENTS
+from peerpressure.support.tables import COMMENTS, INTEGER
 
 Writer = Callable[[Network], bytes]
 

@@ -26,7 +26,8 @@ from peerpressure.networks.graph_files import GraphFile
 from peerpressure.networks.validation import Direction, Label, unknown_labels
 from peerpressure.support.files import expanded, naming, read_bytes, replacing
 from peerpressure.support.parameters import composed, find_labels
-from peerpressure.support.tables import Row, TextTable, cell_text, places_in, read_table
+from peerpressure.support.table_files import read_table
+from peerpressure.support.tables import Row, TextTable, cell_text, places_in
 
 
 @final
@@ -208,7 +209,7 @@ def read_labels(path: str | PathLike[str]) -> list[Label]:
     file = expanded(path)
     with naming(file, "a table of agents"):
         table = read_table(file, "an agent")
-        first = [] if not table.rows else list(table.heading or table.rows[0].fields)
+        first = [] if not len(table) else list(table.heading or (table.first.fields if table.first else ()))
         places = places_in(first, ("agent",))
         if len(first) != 1 and "agent" not in places:
             got = ", ".join(map(repr, first[:6])) or "an empty file"
@@ -390,4 +391,4 @@ def attribute_table(file: Path, name: str) -> tuple[TextTable, list[Label]]:
     ]
     # The column of labels must not have the name of the attribute.
     heading = ("agent" if name != "agent" else "label", name)
-    return TextTable(rows, "", "an agent", heading=heading, unit="node"), list(graph_file.graph.nodes)
+    return TextTable.of_rows(rows, "", "an agent", heading=heading, unit="node"), list(graph_file.graph.nodes)

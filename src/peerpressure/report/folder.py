@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, final
 from peerpressure.errors import FileFormatError, message
 from peerpressure.report.store import Content, publish
 from peerpressure.scenario import no_place
-from peerpressure.support.files import declare_output, relative_path, replacing, umask
+from peerpressure.support.files import declare_output, new_folder, relative_path, replacing, umask
 from peerpressure.support.provenance import (
     MAX_COPY,
     SCHEMA_VERSION,
@@ -163,12 +163,18 @@ def write_folder(files: Mapping[str, Content], out: Path, study: Study, stale: I
 
 
 def _write_all(files: Mapping[str, Content], out: Path, study: Study, stale: Iterable[str]) -> list[Path]:
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the target, hence on the same file system, where a rename is atomic.
-        part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
-    except OSError as error:
-        raise no_place(out, error) from error
+    with contextlib.ExitStack() as stack:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            # Beside the target, hence on the same file system, where a rename is atomic.
+            part = stack.enter_context(new_folder(out))
+        except OSError as error:
+            raise no_place(out, error) from error
+        return _moved(part, files, out, study, stale)
+
+
+def _moved(part: Path, files: Mapping[str, Content], out: Path, study: Study, stale: Iterable[str]) -> list[Path]:
+    """Write the files to a part, and move that to where it belongs."""
     try:
         publish(part, files)
         names = [*files, *seal(part, study, files, place=out)]

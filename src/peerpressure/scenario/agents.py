@@ -45,7 +45,8 @@ from peerpressure.scenario.system import AnySchedule, ScheduleSection, choose_sc
 from peerpressure.schedules import Schedule
 from peerpressure.support.files import naming
 from peerpressure.support.parameters import Slider, summary, texts_of
-from peerpressure.support.tables import TextTable, places_in, read_table
+from peerpressure.support.table_files import read_table
+from peerpressure.support.tables import TextTable, places_in
 
 # Values of agents from columns of tables and attributes of graphs, matched with the agents by their labels.
 
@@ -85,9 +86,7 @@ class FromColumn(Section):
         if is_graph_file(self.file):
             table, _ = attribute_table(Path(self.file), name)
         else:
-            table = read_table(self.file)
-        # A table without rows cannot have a heading; ``find`` then reports the missing column.
-        table = table.headed() if table.rows else table
+            table = read_table(self.file).headed()
         column = table.find(name)
         table.check_rows()
         match = match_agents(table, network.agents, [table.find(other) for other in self.names], self.by)
@@ -197,9 +196,9 @@ def match_agents(table: TextTable, labels: Sequence[Any], values: Sequence[int],
         rule, got = "a table must name the agents of a network with labels", f"columns {', '.join(map(repr, heading))}"
         got += "".join(f", and under {heading[k]!r} {_listed(columns[k])}" for k in sorted(named))
         raise InvalidInputError(message(rule, got=got, remedy=f"{_BY}; the labels are {_listed(labels)}"))
-    if len(table.rows) != len(labels):
+    if len(table) != len(labels):
         rule = f"there must be one row for each of the {len(labels)} agents"
-        raise InvalidInputError(message(rule, got=f"{len(table.rows)} rows", remedy="add or remove rows"))
+        raise InvalidInputError(message(rule, got=f"{len(table)} rows", remedy="add or remove rows"))
     for k in (k for k in range(table.width) if k not in values):
         if _numbers_rows_otherwise(table.column(k)):
             rule, got = (
@@ -225,7 +224,7 @@ def _matched(table: TextTable, labels: Sequence[Any], known: dict[str, int], col
     for k, text in enumerate(texts):
         if text in known and rows.setdefault(text, k) != k:
             rule, got = f"the column {name!r} must name each agent once", f"{text!r} twice"
-            where = f"on lines {table.rows[rows[text]].line} and {table.rows[k].line}"
+            where = f"on lines {table.lines[rows[text]]} and {table.lines[k]}"
             raise InvalidInputError(message(rule, got=f"{got}, {where}", remedy="keep one of them"))
     missing = [label for label in labels if str(label) not in rows]
     others = list(dict.fromkeys(text for text in texts if text not in known))

@@ -24,6 +24,7 @@ from peerpressure.support.dates import (
     is_date,
 )
 from peerpressure.support.parameters import composed, find_labels, texts_of
+from peerpressure.support.table_files import read_table
 from peerpressure.support.tables import (
     INDEX,
     ROLES,
@@ -33,7 +34,6 @@ from peerpressure.support.tables import (
     is_number,
     places_in,
     plain_name,
-    read_table,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def read_frame(path: str | Path, model: Model | None, *, calendar: bool = False)
     import pandas
 
     table = read_table(path)
-    if not table.rows:
+    if not len(table):
         raise FileFormatError("a file of answers must not be empty", got="no rows", remedy=LAYOUT)
     table = table.headed()
     table.check_rows()
@@ -172,10 +172,14 @@ def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
 
 def _values(table: TextTable, k: int) -> list[Any]:
     """Return numbers where the texts are numbers, None where they are missing, and else the texts themselves."""
-    texts = table.column(k)
+    column = table.columns[k]
+    if column.numbers is not None:
+        return [*table.numbers(k, "answer").tolist()]
+    texts = column.texts
     if table.has_decimal_commas(k):
         texts = [text.replace(",", ".") if is_number(text) else text for text in texts]
-    return [float(text) if is_number(text) else None if text.casefold() in MISSING else text for text in texts]
+    values = [float(text) if is_number(text) else None if text.casefold() in MISSING else text for text in texts]
+    return [values[code] for code in column.codes.tolist()]
 
 
 def with_roles(frame: pandas.DataFrame, model: Model | None, *, calendar: bool = False) -> pandas.DataFrame:

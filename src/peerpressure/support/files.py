@@ -7,16 +7,27 @@ import contextlib
 import gzip
 import os
 import re
+import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Literal, final
+from typing import IO, Any, Literal, TypeVar, final
 from zipfile import BadZipFile
 
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, TooLargeError
 from peerpressure.support.resources import free_memory, too_large
+
+# Windows has no such locks.
+try:
+    import fcntl as _fcntl
+except ImportError:
+    fcntl: Any = None
+else:
+    fcntl = _fcntl
+
+Descriptor = TypeVar("Descriptor", int, int | None)
 
 # What the readers of compressed and plain files raise for truncated or corrupted content.
 DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
@@ -152,17 +163,18 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+def replacing(path: str | Path, *, clear: bool = True) -> Iterator[IO[bytes]]:
     """Open a temporary binary file that replaces ``path`` if the block succeeds, and is deleted otherwise.
 
     The new content is synced before the file is renamed, so an interrupted or killed writer leaves the old file
-    unchanged.
+    unchanged. What killed writers of the same file left is removed, unless ``clear`` is false.
     """
     target = expanded(path)
     check_output(target)
     try:
-        # In the folder of the target: a rename is atomic only within one file system.
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        if clear:
+            remove_leftovers(target.parent, target.name)
+        handle, name = _new_part(target, _make_file)
     except OSError as error:
         remedy = "write to a folder that exists and may be written to"
         raise FileFormatError(
@@ -188,6 +200,70 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
                 remedy = "move the folder of this name away"
             raise FileFormatError(rule, got=error.strerror or error, remedy=remedy) from error
         raise
+
+
+@contextlib.contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """Make a hidden folder beside a target, which other processes leave alone during the block; remove leftovers."""
+    remove_leftovers(target.parent, target.name)
+    handle, name = _new_part(target, _make_folder)
+    try:
+        yield Path(name)
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def remove_leftovers(folder: Path, name: str | None = None) -> None:
+    """Remove what killed processes left of writing files and folders: all in a folder, or those of one name.
+
+    A process that is still writing holds a lock on its part. Systems without such locks do not delete open files.
+    """
+    pattern = re.compile(rf"\.{'.*' if name is None else re.escape(name)}\.[a-z0-9_]{{8}}\.part")
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        parts = [Path(entry.path) for entry in entries if pattern.fullmatch(entry.name) and not entry.is_symlink()]
+        for part in parts:
+            with contextlib.suppress(OSError):
+                _remove_unless_locked(part)
+
+
+def _remove_unless_locked(part: Path) -> None:
+    handle = os.open(part, os.O_RDONLY) if fcntl is not None else None
+    try:
+        if handle is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not part.is_dir():
+            part.unlink()
+        elif handle is not None:
+            shutil.rmtree(part)
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _make_file(target: Path) -> tuple[int, str]:
+    # In the folder of the target: a rename is atomic only within one file system.
+    return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+
+
+def _make_folder(target: Path) -> tuple[int | None, str]:
+    name = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    return None if fcntl is None else os.open(name, os.O_RDONLY), name
+
+
+def _new_part(target: Path, make: Callable[[Path], tuple[Descriptor, str]]) -> tuple[Descriptor, str]:
+    """Make a hidden file or folder beside a target, locked while this process lives."""
+    while True:
+        handle, name = make(target)
+        if handle is not None and fcntl is not None:
+            # Some file systems have no locks.
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        # Another process may have removed it before it was locked.
+        if os.path.exists(name):
+            return handle, name
+        if handle is not None:
+            os.close(handle)
 
 
 def umask() -> int:

@@ -1,31 +1,25 @@
-"""Tables of text or Parquet, as spreadsheets and other programs write them.
+"""Tables as spreadsheets and other programs write them, column by column.
 
-One reader serves edges, contacts, attributes of agents and outputs. It detects encoding, separator and decimal sign,
-identifies columns by their names, describes what it found, and raises an error for ambiguous tables.
+One table serves edges, contacts, attributes of agents and outputs. It identifies columns by their names, reads numbers
+and dates from distinct texts, describes what it found, and names the line of whatever is wrong.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
-from itertools import chain, takewhile
-from pathlib import Path
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError
 from peerpressure.support.dates import DateError, as_seconds, check_no_clocks, is_date
-from peerpressure.support.files import decode_text, expanded, read_bytes, require_pyarrow
-from peerpressure.support.parameters import composed, merged_forms
-from peerpressure.support.resources import require_memory
+from peerpressure.support.parameters import composed
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
@@ -57,11 +51,10 @@ LETTERS: Mapping[str, str] = MappingProxyType(
 # Columns that number the rows of a data frame: without a name in its file, and as pandas and R name it later.
 UNNAMED = ("", "unnamed: 0", "__index_level_0__")
 INDEX = (*UNNAMED, "index", "level_0", "x", "row", "rownames", "row.names")
-SAMPLE = 100_000  # characters from which the separator is detected
-PARQUET = ".parquet"
-BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file may need only a few bits
+# Integers as Python writes them: "007" stays text, because reading must not change a label.
+INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
+Coded: TypeAlias = "tuple[NDArray[np.int64], list[str]]"
 
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 # A comma at the end is no decimal sign: numbers are also separated by a comma and a space.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\d+,\d+|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 # Numbers as people write them where they do not expect a program to read them: also with a unit, fractions and ranges,
@@ -74,9 +67,6 @@ _QUANTITY = re.compile(
     r"|enem(?:y|ies)|foes?|rivals?|opponents?|hostile|dislikes?d?|hates?d?|distrusts?|distrusted|disagrees?d?",
     re.IGNORECASE,
 )
-_DECIMAL_COMMA = re.compile(r"\d,\d")
-_BEFORE_TAB = re.compile(r"[^,;\t]\t")
-_DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d) +(?=\d\d:\d\d)")
 # 1,234 and 1.234 are one thousand or a decimal number; only the context can decide.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,.]\d{3})+")
 
@@ -92,21 +82,167 @@ class Row(NamedTuple):
         return f"{len(self.fields)} field{'s' * (len(self.fields) != 1)} {self.fields[:shown]}"
 
 
-@dataclass(frozen=True, eq=False)
-class TextTable:
-    """Records of text fields; ``what`` names a record in messages.
+@final
+class Column:
+    """The texts of a column: each distinct one once, and the place of that of each record among them.
 
-    ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
-    first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, ``unit`` what the
-    numbers of the records count, and ``forms`` describes names that came in several forms of Unicode. ``form`` names a
-    format in which the separator says nothing. ``doubtful`` are lines that begin like comments, and are some above a
-    heading, and records below one.
+    A record without such a field has the place -1. Where all texts are numbers these may be given alone: int64 for
+    whole numbers as Python writes them, float64 for finite ones; the texts are then made when they are asked for.
     """
 
-    rows: list[Row]
+    def __init__(self, coded: Coded | Callable[[], Coded], numbers: NDArray[Any] | None = None) -> None:
+        self._coded = coded
+        self.numbers = numbers
+
+    @classmethod
+    def of(cls, texts: Iterable[str | None]) -> Column:
+        """Return the column of these texts, None where a record has no such field."""
+        places: dict[str, int] = {}
+        codes = [-1 if text is None else places.setdefault(text, len(places)) for text in texts]
+        return cls((np.array(codes, dtype=np.int64), list(places)))
+
+    @classmethod
+    def absent(cls, count: int) -> Column:
+        """Return a column that none of these records has."""
+        return cls((np.full(count, -1), []))
+
+    @classmethod
+    def of_numbers(cls, numbers: NDArray[Any]) -> Column:
+        """Return the column of numbers as Python writes them."""
+        return cls(lambda: _numbers_as_texts(numbers), numbers)
+
+    @cached_property
+    def coded(self) -> Coded:
+        """Places and distinct texts."""
+        return self._coded() if callable(self._coded) else self._coded
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """Place of the text of each record among the distinct ones."""
+        return self.coded[0]
+
+    @property
+    def texts(self) -> list[str]:
+        """Distinct texts, each of which occurs."""
+        return self.coded[1]
+
+    def __len__(self) -> int:
+        return len(self.codes if self.numbers is None else self.numbers)
+
+    @cached_property
+    def has_commas(self) -> bool:
+        """Whether a text has a comma, which none has that is a number with a point."""
+        return self.numbers is None and any("," in text for text in self.texts)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the texts of all records are empty."""
+        return self.numbers is None and self.texts == [""]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the column is known to have whole numbers only."""
+        return self.numbers is not None and self.numbers.dtype.kind == "i"
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every record has this field."""
+        return self.numbers is not None or not len(self.codes) or bool(self.codes.min() >= 0)
+
+    def text(self, k: int) -> str | None:
+        """Return the text of a record."""
+        if self.is_whole:
+            assert self.numbers is not None
+            return str(self.numbers[k])
+        return None if self.codes[k] < 0 else self.texts[self.codes[k]]
+
+    def has(self, text: str) -> bool:
+        """Return whether a text occurs."""
+        if self.numbers is not None and not is_number(text):
+            return False
+        if self.is_whole:
+            assert self.numbers is not None
+            return INTEGER.fullmatch(text) is not None and bool((self.numbers == int(text)).any())
+        return text in self.texts
+
+    def where(self, rule: Callable[[str], object]) -> NDArray[np.bool_]:
+        """Return which records have a text that follows a rule."""
+        # One more for the place -1.
+        follows = np.array([*map(bool, map(rule, self.texts)), False])
+        return follows[self.codes]
+
+    def taken(self, chosen: Any) -> Column:
+        """Return the column of some records."""
+        if self.is_whole:
+            assert self.numbers is not None
+            return Column.of_numbers(self.numbers[chosen])
+        numbers = None if self.numbers is None else self.numbers[chosen]
+        return Column(lambda: _occurring(self.codes[chosen], self.texts), numbers)
+
+    def below(self, text: str | None) -> Column:
+        """Return the column with one more text at its beginning."""
+        if self.is_whole and text is not None and INTEGER.fullmatch(text):
+            assert self.numbers is not None
+            return Column.of_numbers(np.concatenate([[int(text)], self.numbers]))
+        return Column.of([text]).and_then(self)
+
+    def and_then(self, other: Column) -> Column:
+        """Return this column with another one below it."""
+        places = {text: k for k, text in enumerate(self.texts)}
+        again = [places.setdefault(text, len(places)) for text in other.texts]
+        return Column((np.concatenate([self.codes, np.array([*again, -1])[other.codes]]), list(places)))
+
+    def renamed(self, rule: Callable[[str], str]) -> Column:
+        """Return the column with other texts, of which some may be equal."""
+        renamed = list(map(rule, self.texts))
+        if renamed == self.texts:
+            return self
+        places = {text: k for k, text in enumerate(dict.fromkeys(renamed))}
+        return Column((np.array([*(places[text] for text in renamed), -1])[self.codes], list(places)))
+
+
+def _numbers_as_texts(numbers: NDArray[Any]) -> Coded:
+    # By their bits, because 0.0 and -0.0 have texts of their own.
+    distinct, codes = np.unique(numbers.view(np.int64), return_inverse=True)
+    return codes, list(map(str, distinct.view(numbers.dtype).tolist()))
+
+
+def _occurring(codes: NDArray[np.int64], texts: list[str]) -> Coded:
+    """Return the places of texts among those that occur, and these."""
+    occurs = np.zeros(len(texts) + 1, dtype=bool)
+    occurs[codes] = True
+    if occurs[:-1].all():
+        return codes, texts
+    rank = np.append(np.cumsum(occurs[:-1]) - 1, -1)
+    return rank[codes], [text for text, here in zip(texts, occurs, strict=False) if here]
+
+
+def columns_of(rows: Sequence[Sequence[str]]) -> tuple[Column, ...]:
+    """Return the columns of records, of which some may have fewer fields."""
+    sizes = set(map(len, rows))
+    if len(sizes) == 1:
+        return tuple(map(Column.of, zip(*rows, strict=True)))
+    return tuple(Column.of(row[k] if k < len(row) else None for row in rows) for k in range(max(sizes, default=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """Records of text fields, column by column; ``what`` names a record in messages.
+
+    ``lines`` are the first lines of the records. ``first`` is the record above the columns while it may be a heading:
+    `headed` or `unheaded` must decide that before the columns are used. ``heading`` has the names of the columns, if
+    they are known, and ``note`` the words of the comment right above the first record, which may be such names.
+    ``encoding`` is that of the text, where it is a conclusion, ``unit`` what the numbers of the records count, and
+    ``forms`` describes names that came in several forms of Unicode. ``form`` names a format in which the separator says
+    nothing. ``doubtful`` are lines that begin like comments, and are some above a heading, and records below one.
+    """
+
+    columns: tuple[Column, ...]
+    lines: NDArray[np.int64]
     separator: str
     what: str = "a row"
     note: tuple[str, ...] = ()
+    first: Row | None = None
     heading: tuple[str, ...] | None = None
     encoding: str | None = None
     unit: str = "line"
@@ -114,99 +250,178 @@ class TextTable:
     form: str = ""
     doubtful: tuple[tuple[int, str], ...] = ()
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[Row], separator: str, what: str = "a row", **others: Any) -> TextTable:
+        """Return the table of records that are given one by one."""
+        return cls(
+            columns_of([row.fields for row in rows]), np.array([row.line for row in rows]), separator, what, **others
+        )
+
+    def __len__(self) -> int:
+        return len(self.lines) + (self.first is not None)
+
     @cached_property
     def width(self) -> int:
         """Number of columns of the heading, or of the longest record if there is none."""
-        return max(len(row.fields) for row in self.rows) if self.heading is None else len(self.heading)
+        if self.heading is not None:
+            return len(self.heading)
+        return max(len(self.columns), 0 if self.first is None else len(self.first.fields))
 
-    @property
-    def lines(self) -> list[int]:
-        """First line of each record."""
-        return [row.line for row in self.rows]
+    def row(self, k: int) -> Row:
+        """Return a record."""
+        texts = (column.text(k) for column in self.columns)
+        return Row(int(self.lines[k]), [text for text in texts if text is not None])
 
     def headed(self) -> TextTable:
         """Return the table with its first record as the heading, unless it has one."""
-        if self.heading is not None:
-            return self
-        return replace(self, rows=self.rows[1:], heading=tuple(self.rows[0].fields), doubtful=())
+        if self.first is None:
+            return self if self.heading is not None else replace(self, heading=())
+        return self._under(tuple(self.first.fields))
+
+    def _under(self, names: tuple[str, ...]) -> TextTable:
+        """Return the table below a heading, of whose columns some may have no texts."""
+        absent = [Column.absent(len(self.lines))] * (len(names) - len(self.columns))
+        return replace(self, first=None, heading=names, columns=(*self.columns, *absent), doubtful=())
 
     def unheaded(self) -> TextTable:
         """Return the table without a heading row, in which a line that begins like a comment may be a record."""
+        if self.first is None:
+            return self
         for number, line in self.doubtful:
-            raise (comment_above if number < self.rows[0].line else comment_below)(number, line)
-        return self
+            raise (comment_above if number < self.first.line else comment_below)(number, line)
+        return self.whole()
+
+    def whole(self) -> TextTable:
+        """Return the table in which the record above the columns is one of theirs."""
+        if self.first is None:
+            return self
+        texts, absent = self.first.fields, Column.absent(len(self.lines))
+        columns = (
+            (texts[k] if k < len(texts) else None, self.columns[k] if k < len(self.columns) else absent)
+            for k in range(self.width)
+        )
+        lines = np.concatenate([[self.first.line], self.lines])
+        return replace(self, columns=tuple(column.below(text) for text, column in columns), lines=lines, first=None)
 
     def under_note(self) -> TextTable:
         """Return the table with the comment right above its first record as the heading."""
-        below = tuple(each for each in self.doubtful if each[0] > self.rows[0].line)
-        return replace(replace(self, doubtful=below).unheaded(), heading=self.note)
+        assert self.first is not None
+        first = self.first.line
+        below = tuple(each for each in self.doubtful if each[0] > first)
+        return replace(self, doubtful=below).unheaded()._under(self.note)
 
-    def taken(self, chosen: Iterable[int]) -> TextTable:
+    def taken(self, chosen: NDArray[Any] | Sequence[int]) -> TextTable:
         """Return the table of some records, in this order."""
-        return replace(self, rows=[self.rows[k] for k in chosen])
+        places = np.asarray(chosen, dtype=np.int64)
+        return replace(self, columns=tuple(column.taken(places) for column in self.columns), lines=self.lines[places])
 
     def column(self, k: int) -> list[str]:
         """Return the texts in a column."""
-        return [row.fields[k] for row in self.rows]
+        column = self._complete(k)
+        texts = column.texts
+        return [texts[code] for code in column.codes.tolist()]
+
+    def _complete(self, k: int) -> Column:
+        """Return a column that every record must have."""
+        column = self.columns[k]
+        if column.is_complete:
+            return column
+        row = self.row(int(np.argmin(column.codes)))
+        raise self.malformed(row, row.described(), "fill every column, and quote fields that hold the separator")
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Return the number of fields of each record."""
+        sizes = np.full(len(self.lines), len(self.columns))
+        for column in self.columns:
+            if not column.is_complete:
+                sizes -= column.codes < 0
+        return sizes
 
     def is_numeric(self, k: int) -> bool:
         """Return whether a column has numbers only, and at least one."""
-        return bool(self.rows) and all(k < len(row.fields) and is_number(row.fields[k]) for row in self.rows)
+        return self._follows(k, is_number)
 
-    def has_quantities(self, k: int) -> bool:
-        """Return whether a column has numbers, if only some: also per cent, money, thousands, or signs."""
-        return any(_QUANTITY.fullmatch(row.fields[k]) for row in self.rows if k < len(row.fields))
-
-    def numbers(self, k: int, name: str, kind: str = "a number") -> NDArray[np.float64]:
-        """Return a column of numbers, written with decimal points or decimal commas but not both."""
-        for row in self.rows:
-            if not is_number(row.fields[k]):
-                raise self.malformed(row, f"{name} {row.fields[k]!r}", f"the {name} must be {kind}")
-        texts = self.column(k)
-        if self.has_decimal_commas(k):
-            texts = [text.replace(",", ".") for text in texts]
-        return np.array([float(text) for text in texts], dtype=np.float64)
+    def is_whole(self, k: int) -> bool:
+        """Return whether a column has whole numbers as Python writes them, and at least one."""
+        return self._follows(k, INTEGER.fullmatch)
 
     def has_dates(self, k: int) -> bool:
         """Return whether a column has dates only, and at least one."""
-        return bool(self.rows) and all(k < len(row.fields) and is_date(row.fields[k]) for row in self.rows)
+        return self._follows(k, is_date)
+
+    def _follows(self, k: int, rule: Callable[[str], object]) -> bool:
+        if not len(self.lines) or k >= len(self.columns):
+            return False
+        column = self.columns[k]
+        if column.is_whole:
+            return bool(rule("1"))
+        return (column.numbers is not None and rule is is_number) or (
+            column.is_complete and all(map(rule, column.texts))
+        )
+
+    def has_quantities(self, k: int) -> bool:
+        """Return whether a column has numbers, if only some: also per cent, money, thousands, or signs."""
+        column = self.columns[k]
+        return any(map(_QUANTITY.fullmatch, column.texts)) if column.numbers is None else bool(len(column))
+
+    def numbers(self, k: int, name: str, kind: str = "a number") -> NDArray[np.float64]:
+        """Return a column of numbers, written with decimal points or decimal commas but not both."""
+        column = self._complete(k)
+        if column.numbers is None and not all(map(is_number, column.texts)):
+            row = int(np.argmin(column.where(is_number)))
+            got = f"{name} {column.text(row)!r}"
+            raise self.malformed(self.row(row), got, f"the {name} must be {kind}")
+        commas = self.has_decimal_commas(k)
+        if column.numbers is not None:
+            return column.numbers.astype(np.float64)
+        texts = [text.replace(",", ".") for text in column.texts] if commas else column.texts
+        return np.array([float(text) for text in texts], dtype=np.float64)[column.codes]
 
     def times(self, k: int) -> NDArray[np.float64]:
         """Return a column of times: numbers, or dates as seconds since 1970."""
-        if not any(is_date(text) for text in self.column(k)):
+        column = self._complete(k)
+        if column.numbers is not None or not any(map(is_date, column.texts)):
             try:
-                check_no_clocks(self.column(k))
+                check_no_clocks(column.texts if column.numbers is None else ())
             except InvalidInputError as error:
                 raise FileFormatError(str(error)) from None
             return self.numbers(k, "time", "a number or a date such as 2024-01-31T12:00:00")
+        # In the order of first appearance: a date is compared with those above it.
+        _, firsts, place = np.unique(column.codes, return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
         try:
-            return as_seconds(self.column(k))
+            seconds = as_seconds([column.texts[k] for k in order.tolist()])
         except DateError as error:
-            row = self.rows[error.place]
+            row = self.row(int(firsts[order[error.place]]))
             raise self.malformed(row, f"time {row.fields[k]!r}", error.rule) from None
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return seconds[rank[place]]
 
     def has_decimal_commas(self, k: int) -> bool:
         """Return whether the numbers in a column have decimal commas, and raise if that is ambiguous."""
+        column = self.columns[k]
+        # Numbers that were read as such have points, which may separate thousands only beside semicolons.
+        if column.is_whole or (column.numbers is not None and self.separator != ";"):
+            return False
         # Only among numbers: names may contain commas.
-        with_comma = [row for row in self.rows if "," in row.fields[k] and is_number(row.fields[k])]
-        # Lazily: the first row with a point decides for most tables.
-        points = (row for row in self.rows if "." in row.fields[k] and is_number(row.fields[k]))
-        first = next(points, None)
-        if with_comma and first is not None:
-            got = " and ".join(f"{row.fields[k]!r} on line {row.line}" for row in (with_comma[0], first))
+        commas, points = ([text for text in column.texts if sign in text and is_number(text)] for sign in ",.")
+        if commas and points:
+            places = [int(np.argmax(column.where(each.__contains__))) for each in (commas, points)]
+            got = " and ".join(f"{column.text(place)!r} on line {self.lines[place]}" for place in places)
             raise FileFormatError(
                 "the numbers of a column must use one decimal sign", got=got, remedy="write all of them with points"
             )
         # Programs use semicolons as separators where commas are decimal signs, and points may separate thousands.
-        unusual = first if self.separator == ";" else with_comma[0] if with_comma else None
-        others = points if self.separator == ";" else with_comma
-        if unusual is not None and all(_THOUSANDS.fullmatch(row.fields[k]) for row in chain([unusual], others)):
+        unusual = points if self.separator == ";" else commas
+        if unusual and all(map(_THOUSANDS.fullmatch, unusual)):
             remedy = "write numbers without separators of thousands, or with more or fewer decimals"
-            got = f"{unusual.fields[k]!r} on line {unusual.line}"
+            place = int(np.argmax(column.where(unusual.__contains__)))
+            got = f"{column.text(place)!r} on line {self.lines[place]}"
             raise FileFormatError(
                 "a decimal sign must be distinguishable from a separator of thousands", got=got, remedy=remedy
             )
-        return bool(with_comma)
+        return bool(commas)
 
     def places(self, roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
         """Return the columns of these roles by the names in the heading; the role's own name takes precedence."""
@@ -229,19 +444,26 @@ class TextTable:
         ``alone`` is the remedy of a record with one field.
         """
         self.check_headings()
-        for row in self.rows:
-            if len(row.fields) != self.width:
-                remedy = "fill every column, and quote fields that hold the separator"
-                one = len(row.fields) == 1 and alone
-                raise self.malformed(row, f"{row.described()} for {self.width} columns", one or remedy)
+        wrong = self.sizes() != self.width
+        if wrong.any():
+            row = self.row(int(np.argmax(wrong)))
+            remedy = "fill every column, and quote fields that hold the separator"
+            one = len(row.fields) == 1 and alone
+            raise self.malformed(row, f"{row.described()} for {self.width} columns", one or remedy)
 
     def check_headings(self) -> None:
         """Raise if a record is the heading again, as in files that were joined."""
         names = [name.casefold() for name in self.heading or ()]
-        for row in self.rows:
-            # The first field decides for most records.
-            if row.fields[0].casefold() == names[0] and [field.casefold() for field in row.fields] == names:
-                raise self.heading_again(row)
+        if not len(self.lines) or not names:
+            return
+        again = self.sizes() == len(names)
+        for name, column in zip(names, self.columns, strict=False):
+            # The first column decides for most tables.
+            if not again.any() or (column.is_whole and not is_number(name)):
+                return
+            again &= column.where(partial(_is_same, name))
+        if again.any():
+            raise self.heading_again(self.row(int(np.argmax(again))))
 
     def heading_again(self, row: Row) -> FileFormatError:
         """Return the error for a record that is a heading."""
@@ -258,7 +480,7 @@ class TextTable:
             parts.append(f"encoded in {self.encoding}")
         # Most tables have no commas at all, which is found fast. Columns of the rest are numbers with gaps.
         columns = places.values() if rest is None else range(self.width)
-        commas = [k for k in columns if any(k < len(row.fields) and "," in row.fields[k] for row in self.rows)]
+        commas = [k for k in columns if self.columns[k].has_commas]
         numeric = (k for k in commas if k not in places.values() or self.is_numeric(k))
         if any(self.has_decimal_commas(k) for k in numeric):
             parts.append("decimal commas")
@@ -268,7 +490,9 @@ class TextTable:
             parts.append(f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}")
         else:
             parts += [
-                f"{role} from {self.heading[k]!r}" if self.heading[k] else f"{role} from column {k + 1}"
+                f"{role} from {self.heading[k]!r}"
+                if "".join(self.heading[k : k + 1])
+                else f"{role} from column {k + 1}"
                 for role, k in places.items()
             ]
         if rest is not None:
@@ -282,61 +506,8 @@ class TextTable:
         return "; ".join([", ".join(parts), *notes, *([self.forms] if self.forms else [])])
 
 
-def read_table(path: str | Path, what: str = "a row") -> TextTable:
-    """Return the table in a file of text, which may be compressed with gzip, or in a Parquet file."""
-    file = expanded(path)
-    if file.suffix.lower() == PARQUET:
-        return _parquet_table(file, what)
-    text, encoding = decode_text(read_bytes(file))
-    if encoding is not None:
-        word = next((word for word in re.split(r"[\s,;\"]+", text) if not word.isascii()), "\xa0")
-        remedy = "if that is wrong, save it as UTF-8"
-        warnings.warn(f"{file} is not UTF-8 and was read as {encoding}, for instance {word!r}; {remedy}", stacklevel=1)
-    return replace(parse_table(text, what), encoding=encoding)
-
-
-def parse_table(text: str, what: str = "a row") -> TextTable:
-    r"""Return the table in a text.
-
-    >>> table = parse_table("name;opinion\nAnna;0,5\n").headed()
-    >>> table.column(0), table.numbers(1, "opinion")
-    (['Anna'], array([0.5]))
-    """
-    # One kind of line end, to make line numbers in messages agree with editors.
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n")
-    above = list(takewhile(lambda line: not line.strip() or is_comment(line), lines))
-    separator = _separator(text[sum(len(line) + 1 for line in above) :], len(above) + 1)
-    records = list(_records(lines, len(above), separator, what))
-    doubtful = _doubtful(above, records, lines, separator)
-    rows, forms = _without_empty_columns(records), None
-    # Most tables are plain ASCII, which is found faster in the whole text than in each of its fields.
-    if not text.isascii():
-        rows, forms = _composed(rows)
-    return TextTable(rows, separator, what, note=_note(above, separator), forms=forms, doubtful=tuple(doubtful))
-
-
-def _doubtful(above: list[str], records: list[Row], lines: list[str], separator: str) -> list[tuple[int, str]]:
-    """Return the lines that may be comments or records; raise for one among records that is surely a comment."""
-    width = len(records[0].fields) if records else 0
-    found = [
-        (number, line)
-        for number, line in enumerate(above, start=1)
-        if may_be_name(line) and len(_fields(line, separator)) == width
-    ]
-    for row in records[1:]:
-        # Within a quoted field a # is text.
-        line = lines[row.line - 1]
-        if is_comment(line):
-            if len(row.fields) != width or not may_be_name(line):
-                raise comment_below(row.line, line)
-            found.append((row.line, line))
-    return found
-
-
-def may_be_name(line: str) -> bool:
-    """Return whether a comment may begin with a name such as #climate, which has no space after its sign."""
-    return bool(line.lstrip()[1:2].strip())
+def _is_same(name: str, text: str) -> bool:
+    return text.casefold() == name
 
 
 def comment_above(number: int, line: str) -> FileFormatError:
@@ -344,15 +515,6 @@ def comment_above(number: int, line: str) -> FileFormatError:
     rule, sign = f"it must be clear whether line {number} is a comment", line.lstrip()[0]
     remedy = f"put a space after the {sign} if it is one, and else name the columns above it"
     return FileFormatError(rule, got=repr(line.strip()[:60]), remedy=remedy)
-
-
-def _fields(line: str, separator: str) -> list[str]:
-    return line.split() if separator == " " else [field.strip() for field in line.split(separator)]
-
-
-def is_comment(line: str) -> bool:
-    """Return whether a line above the first record is a comment."""
-    return line.lstrip().startswith(COMMENTS)
 
 
 def comment_below(number: int, line: str, remedy: str = "quote its first field") -> FileFormatError:
@@ -402,131 +564,8 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def _parquet_table(file: Path, what: str) -> TextTable:
-    """Return a Parquet file as the texts that its values have in a file of text, with rows counted from 1."""
-    require_pyarrow(file)
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(file) as source:
-            # Repeated values take next to no room in the file.
-            need = source.metadata.num_rows * source.metadata.num_columns * BYTES_PER_CELL
-            require_memory(need, what="a table", remedy="split the file, or use a larger machine")
-            data = source.read()
-    except pyarrow.ArrowException as error:
-        raise FileFormatError("a Parquet file must be readable", got=error, remedy="write it again") from None
-    columns = [[cell_text(value) for value in column.to_pylist()] for column in data.columns]
-    rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*columns, strict=True), start=1)]
-    rows, forms = _composed(rows)
-    heading = tuple(composed(name.strip()) for name in data.column_names)
-    return TextTable(rows, "", what, heading=heading, unit="row", forms=forms)
-
-
 def cell_text(value: object) -> str:
     """Return a value as text: an empty one if it is missing, numbers with all their digits, and ISO dates."""
     if isinstance(value, date):
         return value.isoformat()
     return "" if value is None else str(value).strip()
-
-
-def _separator(text: str, number: int) -> str:
-    """Return the separator of the first line, or if it has several, the one that all lines have.
-
-    ``number`` is that of the first line in the file.
-    """
-    whole = len(text) <= SAMPLE
-    # A quoted field counts as one letter, since separators within it do not separate.
-    lines = _QUOTED.sub("Q", text[:SAMPLE]).split("\n")[: None if whole else -1]
-    # Spaces only: a leading tab is an empty first field.
-    lines = [line.strip(" ") for line in lines if line.strip()]
-    present = [separator for separator in "\t;," if lines and separator in lines[0]]
-    # A comma or semicolon within names occurs in some lines only.
-    candidates = [separator for separator in present if all(separator in line for line in lines)] or present
-    if not candidates:
-        return " "
-    remedy = "add a heading, or quote the fields that hold one of them"
-    if "\t" in candidates:
-        if all(_BEFORE_TAB.search(line) is None for line in lines):
-            got = f"a tab behind each ',' or ';' on line {number}"
-            raise FileFormatError(
-                "the separator of fields must be clear", got=got, remedy="separate fields by one of them"
-            )
-        return "\t"  # names do not contain tabs
-    if "," in candidates:
-        # Commas inside numbers are decimal signs, and another separator divides the fields.
-        for separator in (";", " "):
-            if all(_has_decimal_commas_only(line, separator) for line in lines):
-                if separator == " " and not any(_DECIMAL_COMMA.search(line) for line in lines):
-                    got = f"a space before ',' on line {number}"
-                    raise FileFormatError("the separator of fields must be clear", got=got, remedy=remedy)
-                return separator
-    if len(candidates) > 1:
-        raise FileFormatError(
-            "the separator of fields must be clear", got=f"both ',' and ';' on line {number}", remedy=remedy
-        )
-    return candidates[0]
-
-
-def _has_decimal_commas_only(line: str, separator: str) -> bool:
-    """Return whether a line has more than two fields, with commas in numbers and dates only."""
-    fields = line.split(separator if separator != " " else None)
-    return len(fields) > 2 and all(
-        "," not in field or is_number(field.strip()) or is_date(field.strip()) for field in fields
-    )
-
-
-def _records(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
-    """Yield the records other than empty lines; quoted fields may contain separators and line breaks."""
-    if separator == " ":
-        # The space between a day and its time of day separates no fields.
-        lines = [_DAY_AND_TIME.sub(r"\1T", line.replace("\t", " ")) for line in lines]
-    rows = (_quoted_rows if any('"' in line for line in lines[start:]) else _plain_rows)(lines, start, separator, what)
-    yield from (row for row in rows if any(row.fields))
-
-
-def _plain_rows(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
-    for number, line in enumerate(lines[start:], start=start + 1):
-        yield Row(number, _fields(line, separator))
-
-
-def _quoted_rows(lines: list[str], start: int, separator: str, what: str) -> Iterator[Row]:
-    reader = csv.reader(
-        (f"{line}\n" for line in lines[start:]), delimiter=separator, skipinitialspace=True, strict=True
-    )
-    first = start + 1
-    try:
-        for record in reader:
-            fields = [field.strip() for field in record]
-            yield Row(first, fields if separator != " " else [field for field in fields if field])
-            first = start + reader.line_num + 1
-    except csv.Error as error:
-        raise FileFormatError(f"line {first} must be {what}", got=error, remedy="close every quote") from None
-
-
-def _without_empty_columns(rows: list[Row]) -> list[Row]:
-    """Return the records without empty last columns, which spreadsheets often leave."""
-    # Only where all records have the same width; otherwise a missing last field would be lost.
-    while rows and len(rows[0].fields) > 1 and len({len(row.fields) for row in rows}) == 1:
-        if any(row.fields[-1] for row in rows):
-            break
-        rows = [Row(row.line, row.fields[:-1]) for row in rows]
-    return rows
-
-
-def _composed(rows: list[Row]) -> tuple[list[Row], str | None]:
-    """Return the records with all names in one form of Unicode, and what was merged by that."""
-    # Field by field: a Greek question mark becomes a semicolon, which must not separate fields.
-    if all(field.isascii() for row in rows for field in row.fields):
-        return rows, None
-    forms = merged_forms(field for row in rows for field in row.fields)
-    return [Row(row.line, [composed(field) for field in row.fields]) for row in rows], forms
-
-
-def _note(above: list[str], separator: str) -> tuple[str, ...]:
-    """Return the words of the comment right above the first record."""
-    above = [line for line in above if line.strip()]
-    if not above:
-        return ()
-    words = above[-1].strip().lstrip("".join(COMMENTS)).strip()
-    return tuple(word.strip() for word in (words.split(separator) if separator in words else words.split()))

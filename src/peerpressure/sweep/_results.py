@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, final
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.support.files import expanded, replacing, table_format
+from peerpressure.support.files import expanded, remove_leftovers, replacing, table_format
 from peerpressure.support.provenance import SCHEMA_VERSION
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
@@ -36,8 +36,6 @@ _MOST_FAILURES = 100
 UNITS = "units"
 _AGAIN = "run the sweep again to recompute this unit"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
-# The names that ``replacing`` gives to its temporary files.
-_LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
 # The checksum comes first and covers the exact text after it: verification does not depend on how JSON is formatted.
 # Files of earlier versions have no version of their schema.
 _HEAD = re.compile(
@@ -72,7 +70,8 @@ def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
     path = result_path(folder, unit.key)
     # Workers create folders concurrently, hence exist_ok.
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
+    # A run of the whole sweep removes what others left, once for all units.
+    with replacing(path, clear=False) as file:
         file.write(f'{{"schema_version":{SCHEMA_VERSION},"checksum":"{hash_text(body)}","unit":{body}}}'.encode())
 
 
@@ -126,23 +125,26 @@ def kept_keys(folder: Path) -> set[str]:
     return {match[1] for entry in _entries(folder) if (match := _FILE.fullmatch(entry.name))}
 
 
-def remove_leftovers(folder: Path) -> None:
+def remove_parts(folder: Path) -> None:
     """Delete half-written files of killed processes."""
-    for entry in _entries(folder):
-        if _LEFTOVER.fullmatch(entry.name):
-            Path(entry.path).unlink(missing_ok=True)
+    for shard in _shards(folder):
+        remove_leftovers(shard)
 
 
 def remove_results(folder: Path) -> None:
     """Delete all result files and nothing else."""
-    remove_leftovers(folder)
+    remove_parts(folder)
     for key in kept_keys(folder):
         result_path(folder, key).unlink(missing_ok=True)
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _shards(folder: Path) -> list[Path]:
     # Only folders of this module's form; callers match the names and never touch other files in the folder.
-    for shard in sorted((folder / UNITS).glob("[0-9a-f][0-9a-f]")):
+    return sorted((folder / UNITS).glob("[0-9a-f][0-9a-f]"))
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    for shard in _shards(folder):
         with os.scandir(shard) as entries:
             yield from entries
 

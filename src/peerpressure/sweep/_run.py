@@ -34,7 +34,7 @@ from peerpressure.sweep._results import (
     held_fingerprint,
     kept_keys,
     read_status,
-    remove_leftovers,
+    remove_parts,
     remove_results,
 )
 from peerpressure.sweep._work import Work, load_task
@@ -123,7 +123,7 @@ def run_sweep(
     with _locked(where, home):
         # Safe under the lock of the whole sweep only: another run's temporary files look the same.
         if plan.shard is None:
-            remove_leftovers(where)
+            remove_parts(where)
         if fresh:
             remove_ledger(where)
             remove_shards(where)
