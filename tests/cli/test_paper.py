@@ -123,9 +123,10 @@ def test_one_figure_on_another_graph_under_another_pressure(tmp_path: Path) -> N
     tables = {file.stem: from_csv(file.read_bytes()) for file in files}
     assert len(tables["agents"]) == 34
     runs = tables["summary"].set_index("run")
-    assert runs["pressure"].to_dict() == {"slow_graph": "t", "fast_graph": "t^2"}
+    assert runs["pressure"].to_dict() == {"slow_graph karate": "t", "fast_graph karate": "t^2"}
     assert set(runs["edges"]) == {78}
-    assert [axes.get_title("left") for axes in draw("failure", tables).axes] == [r"(a) 78 edges, $\rho_t = t^{2}$"]
+    titles = [axes.get_title("left") for axes in draw("failure", tables).axes]
+    assert titles == [r"(a) karate, 78 edges, $\rho_t = t^{2}$"]
 
 
 def test_every_figure_can_be_made_alone_but_the_one_that_compares_all() -> None:

@@ -58,6 +58,7 @@ def test_a_parent_stopped_again_and_again(number: signal.Signals, undisturbed: b
             said = process.stderr.read()
             # Workers say nothing, unless they just read or write what belongs to Python's pool.
             assert "initializer" not in said
+            assert "leaked" not in said
             assert set(re.findall(r"^(\w*(?:Error|Exit|Interrupt))\b", said, flags=re.MULTILINE)) <= {
                 *("EOFError", "BrokenPipeError"),
                 *(["KeyboardInterrupt"] if number == signal.SIGINT else []),

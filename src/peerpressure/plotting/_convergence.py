@@ -131,7 +131,9 @@ def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
 
 def _titled(row: Any) -> str:
     """Return what a graph is, and what the pressure of the paper does to it."""
-    graph, effect = _FAILURES.get(row.run, (f"{row.edges:,} edges", ""))
+    _, _, name = row.run.partition("_graph ")
+    other = f"{name}, {row.edges:,} edges".removeprefix(", ").replace("$", r"\$")
+    graph, effect = _FAILURES.get(row.run, (other, ""))
     if effect and row.pressure == _PAPERS:
         return f"{graph}: {effect}"
     return rf"{graph}, $\rho_t = {formula(row.pressure)}$"

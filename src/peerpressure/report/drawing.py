@@ -86,15 +86,11 @@ def here(order: Order) -> Callable[[], Drawing]:
 
 def draw_all(orders: Sequence[Order], workers: int) -> Iterator[Drawing]:
     """Yield the drawings of figures in their order, made by this number of processes."""
-    # No pool for one process: spawning it would import everything again.
-    if workers == 1:
-        yield from map(draw, orders)
-        return
-    # Spawned rather than forked: threads of a compiled run do not survive a fork.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare) as pool:
-        with deaf_children():
-            drawings = pool.map(draw, orders)
-        yield from drawings
+    # No pool for one process: spawning it would import everything again. Spawned rather than forked: threads of a
+    # compiled run do not survive a fork.
+    with _pool(workers if workers > 1 else 0, "spawn") as submit:
+        for drawing in [submit(order) for order in orders]:
+            yield drawing()
 
 
 @contextlib.contextmanager
@@ -104,16 +100,22 @@ def elsewhere(cores: int) -> Iterator[Submit]:
     Their drawings have the same bytes as those of this process. On systems other than Linux, and with a single core,
     this process draws. Callers with threads of their own, such as servers, should not use it.
     """
-    count = min(cores - 1, MOST_PROCESSES) if sys.platform == "linux" else 0
+    with _pool(min(cores - 1, MOST_PROCESSES) if sys.platform == "linux" else 0, "fork") as submit:
+        yield submit
+
+
+@contextlib.contextmanager
+def _pool(count: int, method: str) -> Iterator[Submit]:
+    """Give a function that takes orders for this number of processes; without any, this process draws."""
     if count < 1:
         yield here
         return
-    pool = ProcessPoolExecutor(count, mp_context=get_context("fork"), initializer=_prepare)
+    # Ctrl-C ends them through this process, which copies itself now, before a run starts its threads.
+    with deaf_children():
+        pool = ProcessPoolExecutor(count, get_context(method), initializer=_prepare)
+        for _ in range(count):
+            pool.submit(os.getpid)  # anything, since processes start with the first orders
     try:
-        # Ctrl-C ends them through this process, which copies itself now, before a run starts its threads.
-        with deaf_children():
-            for _ in range(count):
-                pool.submit(os.getpid)  # anything, since processes start with the first orders
         yield lambda order: pool.submit(draw, order).result
     finally:
         pool.shutdown(cancel_futures=True)

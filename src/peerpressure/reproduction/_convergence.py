@@ -154,6 +154,7 @@ def convergence(
     noise: float = NOISE,
     graph: Network | None = None,
     pressure: Schedule | None = None,
+    graph_name: str = "",
 ) -> ConvergenceResult:
     """Simulate slow and fast peer pressure from one start.
 
@@ -175,6 +176,8 @@ def convergence(
         A graph in the place of the three scale-free ones, with agents of its own number.
     pressure : Schedule, optional
         Fast pressure in the place of 2^√t.
+    graph_name : str, optional
+        What that graph is, for the names of the runs and the titles of figures.
 
     Returns
     -------
@@ -201,7 +204,7 @@ def convergence(
     # One edge per step gives a tree, hence a bipartite graph, unless the growth starts from an odd cycle; two edges
     # give many odd cycles.
     graphs = (
-        {"graph": graph}
+        {f"graph {graph_name}".strip(): graph}
         if graph is not None
         else {
             "tree": barabasi_albert(agents, 1, seed=seed),

@@ -216,6 +216,8 @@ def single(figure: str, seed: int, settings: Mapping[str, Any]) -> Tables:
     _check_figure(figure)
     parts = {name: read(str(settings[name]), seed) for name, read in _PARTS.items() if name in settings}
     experiment = EXPERIMENTS[figure]
+    if experiment is _CONVERGENCE and "graph" in settings:
+        parts["graph_name"] = str(settings["graph"])
     return experiment.run(seed, **{**experiment.settings, **settings, **parts})
 
 

@@ -70,15 +70,24 @@ def deaf_children() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    from multiprocessing import resource_tracker
-
-    # It is started with the first spawned process, and that unblocks the signal: start it first.
-    resource_tracker.ensure_running()
+    _start_tracker()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_tracker() -> None:
+    """Start the process that removes semaphores after a kill, before a child starts it: that unblocks the signal."""
+    from multiprocessing import resource_tracker
+
+    # It would warn of what it removes, in a terminal whose command is long over, and takes over the options of Python.
+    sys.warnoptions.append("ignore:resource_tracker:UserWarning")
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.pop()
 
 
 def end_with_parent() -> None:

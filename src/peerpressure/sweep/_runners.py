@@ -169,7 +169,9 @@ class LocalWorkers:
         # Without a lock, which a process that is killed could hold forever: short messages do not mix in a pipe.
         receiver, self._sender = self._context.Pipe(duplex=False)
         threading.Thread(target=_listen, args=(receiver, self._heard), daemon=True).start()
-        self._pool = ProcessPoolExecutor(self._size, self._context, initializer=_prepare, initargs=(self._sender,))
+        # Its semaphores start a process as well.
+        with _starting():
+            self._pool = ProcessPoolExecutor(self._size, self._context, initializer=_prepare, initargs=(self._sender,))
 
     def lanes(self) -> int:
         """Return the number of processes."""
