@@ -253,9 +253,7 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
     >>> transition(model, 1).forward(model.start_state, hidden=model.x0)
     array([1.5, 1.5])
     """
-    update, noise = model.update(t), model.noise
-    std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
-    return ModelTransition(layout or _layout(model, hidden=hidden), update, std, noise.autocorrelation)
+    return next(model_transitions(model, range(t, t + 1), hidden=hidden, layout=layout))
 
 
 def model_transitions(
