@@ -371,6 +371,23 @@ def test_neighbours_who_share_an_event_do_not_respond() -> None:
     assert "move together in the same step" in found.sentences[1]
 
 
+def test_a_shock_that_all_share_is_no_response_where_answers_have_errors() -> None:
+    """Rivals of answers with errors have no periods, so only rivals of the answers as they are tell."""
+    rng, shock, rows = np.random.default_rng(9), 0.0, []
+    opinions = rng.normal(0.5, 0.3, 20)
+    for _ in range(20):
+        shock = 0.8 * shock + 0.6 * rng.normal()
+        rows.append(opinions + 0.3 * shock + 0.3 * rng.normal(size=20))
+    points = np.clip(np.rint(2 * np.array(rows)) / 2, -0.5, 1.5)
+    look = pp.Observation(scale=(-0.5, 1.5), rounding=0.5)
+    found = pp.compare(points, watts_strogatz(20, 4, 0.2, seed=1), ["none", "constant"], observation=look)
+    assert found.p_value_placebo is not None
+    assert found.p_value_placebo <= 0.05
+    assert found.best == "constant"
+    assert found.verdict == "cannot tell"
+    assert "a model without one (none+period), which can be compared only if errors" in found.sentences[1]
+
+
 def test_people_who_move_away_are_not_said_to_show_no_response() -> None:
     network, rng = graph(20), np.random.default_rng(2)
     W = network.adjacency.toarray() / network.degrees[:, None]

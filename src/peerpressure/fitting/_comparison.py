@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -13,12 +13,12 @@ import numpy as np
 from scipy import special
 
 from peerpressure.fitting._courses import ADAPTING, COURSES
-from peerpressure.fitting._integrated import conditional_run
+from peerpressure.fitting._integrated import Criterion, conditional_run
 from peerpressure.fitting._neighbour_weight import UNKNOWN, neighbour_weight
 from peerpressure.fitting._place_placebo import Placebo, placebo, together
 from peerpressure.fitting._record import Panel
 from peerpressure.fitting._response import Verdict, Weight, drawn_picture
-from peerpressure.fitting._rivals import Rival, weights_of
+from peerpressure.fitting._rivals import Rival, fit_rival, rival_names, weights_of
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
@@ -246,6 +246,19 @@ class Comparison:
         return None if self.placebo is None else together(self.panel, self.fit.predictions(self.panel))
 
     @cached_property
+    def taken_as_exact(self) -> Comparison:
+        """All rivals of the same answers without their errors, among them those of levels and periods.
+
+        These have no likelihood of answers with errors, and without them a shared shock or a return to own levels
+        would be taken for a response.
+        """
+        panel = replace(self.panel, errors=None)
+        criterion, fits = Criterion(panel), dict[str, Rival]()
+        for name in rival_names(panel):
+            fits[name] = fit_rival(criterion, name, tuple(fits.values()))
+        return Comparison(panel, fits, self.has_network)
+
+    @cached_property
     def weight(self) -> Weight:
         """The weight of the mean of the neighbours' last answers in the next one, by least squares; NaN without ties.
 
@@ -261,7 +274,8 @@ class Comparison:
 
         "responds" needs two witnesses: the best rival uses the network, and ``p_value_placebo`` is 0.05 at most; a
         ``weight`` that is clearly above 0; and neighbours who do not move together in the same step
-        (``p_value_together`` above 0.01). "no response" needs that neither witness says so, that the weight is not
+        (``p_value_together`` above 0.01). Where answers have errors, the best rival must use the network also if they
+        are taken as exact. "no response" needs that neither witness says so, that the weight is not
         below 0, and that a response of some size would have been found.
         """
         return verdict_on(self)
@@ -466,7 +480,8 @@ def verdict_on(c: Comparison) -> Verdict:
         return "cannot tell"
     likely, found = c.fit.uses_network, c.placebo.p_value <= _FOUND
     if likely and found:
-        return "responds" if _is_clear(c.weight) and not _move_together(c) else "cannot tell"
+        doubted = not _is_clear(c.weight) or _move_together(c) or _needs_errors(c)
+        return "cannot tell" if doubted else "responds"
     nothing = not likely and not found and c.weight.high > 0
     return "no response" if nothing and c.placebo.smallest <= _MATTERS else "cannot tell"
 
@@ -474,6 +489,11 @@ def verdict_on(c: Comparison) -> Verdict:
 def _move_together(c: Comparison) -> bool:
     """Return whether neighbours share something that moves them, which looks like a response as well."""
     return c.p_value_together is not None and c.p_value_together <= _TOGETHER
+
+
+def _needs_errors(c: Comparison) -> bool:
+    """Return whether only rivals of answers with errors, which lack levels and periods, make a response likely."""
+    return c.panel.errors is not None and not c.taken_as_exact.fit.uses_network
 
 
 def _is_clear(weight: Weight) -> bool:
@@ -536,9 +556,14 @@ def _why_doubted(c: Comparison) -> str:
             f"(p = {c.p_value_together:.2g}), which no response to earlier answers explains: they may share shocks, "
             "trends, seasons or traits."
         )
+    if not _is_clear(c.weight):
+        return (
+            "Both tests see a response, but its size is not clearly above 0: in so few rows, friends who approach "
+            "shared opinions look the same."
+        )
     return (
-        "Both tests see a response, but its size is not clearly above 0: in so few rows, friends who approach "
-        "shared opinions look the same."
+        f"Both tests see a response, but a model without one ({c.taken_as_exact.best}), which can be compared only if "
+        "errors of answers are left out, explains them better."
     )
 
 
