@@ -18,7 +18,7 @@ from peerpressure.fitting._neighbour_weight import UNKNOWN, neighbour_weight
 from peerpressure.fitting._place_placebo import Placebo, placebo, together
 from peerpressure.fitting._record import Panel
 from peerpressure.fitting._response import Verdict, Weight, drawn_picture
-from peerpressure.fitting._rivals import Rival, fit_rival, rival_names, weights_of
+from peerpressure.fitting._rivals import Rival, rivals_of, weights_of
 from peerpressure.model import Model
 from peerpressure.model.step import Array
 from peerpressure.networks import Network
@@ -253,9 +253,9 @@ class Comparison:
         would be taken for a response.
         """
         panel = replace(self.panel, errors=None)
-        criterion, fits = Criterion(panel), dict[str, Rival]()
-        for name in rival_names(panel):
-            fits[name] = fit_rival(criterion, name, tuple(fits.values()))
+        fits = dict[str, Rival]()
+        for name, fitted in rivals_of(Criterion(panel)).items():
+            fits[name] = fitted(tuple(fits.values()))
         return Comparison(panel, fits, self.has_network)
 
     @cached_property
