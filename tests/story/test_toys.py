@@ -116,6 +116,8 @@ def text_of(html: str) -> str:
 def test_a_line_of_the_listener_is_as_wide_as_it_is_said_to_be() -> None:
     for row in (row for one in toys()["hiding"] for row in one["rows"]):
         assert 0 < row["told"] - row["sure"] < row["wish"] < row["told"] + row["sure"] < 108  # within the picture
+    ends = [row["told"] + sign * row["sure"] for one in toys()["unmasking"] for row in one["rows"] for sign in (-1, 1)]
+    assert -15 < min(ends) < max(ends) < 115  # within the picture
     found = [abs(row["told"] - row["wish"]) < row["sure"] for one in toys()["unmasking"] for row in one["rows"]]
     assert 0.9 < np.mean(found) < 1
 
@@ -135,6 +137,24 @@ def test_more_than_the_budget_is_said_to_be_too_much() -> None:
             words.endswith("too much") for *_, words in one["budget"]
         ]
     assert toys()["hiding"][-1]["budget"][1][1] > 1
+
+
+def test_what_is_said_of_one_try_is_of_that_try() -> None:
+    for shown in toys()["rooms"]:
+        scenario = shown["scenario"]
+        door = scenario | {"network": {"edges": [*scenario["network"]["edges"], [0, 1]]}}
+        said = np.asarray(pp.simulate(Experiment(scenario_from(door)).model, steps=1000, seed=1).states)[0, -1]
+        assert ("mark" in shown) == shown["printed"].startswith("oscillation")
+        assert shown.get("mark", said.mean()) == pytest.approx(said.mean())
+    for shown in toys()["hiding"]:
+        moved = []
+        for kind in ("white", "frozen"):
+            scenario = shown["scenario"] | {"noise": shown["scenario"]["noise"] | {"temporal": kind}}
+            model = Experiment(scenario_from(scenario)).model
+            said = np.asarray(pp.simulate(model, steps=300, seed=1).states)[0, -1]
+            mean = pp.moments(model, steps=300).mean[-1]
+            moved.append(f"{abs(said.mean() - mean.mean()):.2f}")
+        assert f"in this one it is {' and '.join(moved)}." in shown["answer"][1]
 
 
 # Signs and words of the theory, and of programs.

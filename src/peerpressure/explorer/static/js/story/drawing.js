@@ -13,6 +13,7 @@
  * @property {"left" | "above" | "none"} names where names stand
  * @property {boolean} wishes whether they are seen
  * @property {boolean} words whether what is said is seen
+ * @property {number} [beyond] how far the scale goes on beyond its ends
  * @property {number} [rooms] how many rows each room has
  * @property {boolean} [plain] without numbers
  * @property {number} [circle] height of the picture of who hears whom
@@ -20,9 +21,9 @@
  */
 
 const SVG = "http://www.w3.org/2000/svg";
-// The scale goes on beyond its ends, where a mood can lead.
-const [LEAST, MOST] = [-8, 108];
 const [LOW, HIGH] = [0, 100];
+// The scale goes on beyond its ends, where a mood can lead.
+const BEYOND = 8;
 const SIDE = 14;
 const NAME = 62;
 const AXIS = 44;
@@ -66,6 +67,9 @@ function person(
   return add(parent, "rect", { x: x - side / 2, y: y - side / 2, width: side, height: side, ...attributes });
 }
 
+/** Most happens early: a long history is drawn with early days stretched. */
+export const isStretched = (/** @type {number[][]} */ paths) => paths[0].length > 51;
+
 /** One drawing in the making. */
 class Drawing {
   /**
@@ -79,9 +83,10 @@ class Drawing {
   }
 
   x(/** @type {number} */ value) {
-    const { width } = this.look;
-    const inside = Math.min(MOST, Math.max(LEAST, value));
-    return this.left + ((inside - LEAST) / (MOST - LEAST)) * (width - this.left - SIDE);
+    const { width, beyond = BEYOND } = this.look;
+    const [least, most] = [LOW - beyond, HIGH + beyond];
+    const inside = Math.min(most, Math.max(least, value));
+    return this.left + ((inside - least) / (most - least)) * (width - this.left - SIDE);
   }
 
   colour(/** @type {number} */ value) {
@@ -111,6 +116,8 @@ class Drawing {
   row(/** @type {Row} */ row, /** @type {number} */ y) {
     const { look, svg } = this;
     const r = Math.min(8, look.row * 0.42);
+    // What is said leaves the ring of the wish to be seen where both are the same.
+    const full = 0.8 * r;
     const isCircle = row.wish < (LOW + HIGH) / 2;
     const marked = row.name !== undefined;
     const speaks = look.words && Number.isFinite(row.said);
@@ -118,7 +125,7 @@ class Drawing {
       add(svg, "text", { class: "name", x: SIDE, y: y + 5 }, row.name);
     }
     if (row.name !== undefined && look.names === "above") {
-      add(svg, "text", { class: "name", x: this.x(LOW), y: y - 16 }, row.name);
+      add(svg, "text", { class: "name", x: this.x(LOW) + 6, y: y - 16 }, row.name);
     }
     if (speaks && look.wishes) {
       const line = { x1: this.x(row.wish), x2: this.x(row.said), y1: y, y2: y };
@@ -130,14 +137,14 @@ class Drawing {
     }
     if (look.wishes) {
       const stroke = this.colour(row.wish);
-      person(svg, isCircle, this.x(row.wish), y, r - 1, { class: marked ? "wish marked" : "wish", stroke });
+      person(svg, isCircle, this.x(row.wish), y, r, { class: marked ? "wish marked" : "wish", stroke });
     }
     // Nobody's side is known from words alone.
     const shape = isCircle || !look.wishes;
     if (look.words && row.next !== undefined) {
-      person(svg, shape, this.x(row.next), y, r, { class: "next", fill: this.colour(row.next) });
+      person(svg, shape, this.x(row.next), y, full, { class: "next", fill: this.colour(row.next) });
     }
-    if (speaks) person(svg, shape, this.x(row.said), y, r, { class: "said", fill: this.colour(row.said) });
+    if (speaks) person(svg, shape, this.x(row.said), y, full, { class: "said", fill: this.colour(row.said) });
     if (row.told !== undefined) {
       const x = this.x(row.told);
       add(svg, "line", { class: "told", x1: x, x2: x, y1: y - look.row * 0.5, y2: y + look.row * 0.5 });
@@ -153,8 +160,7 @@ class Drawing {
   ) {
     const { svg } = this;
     const days = paths[0].length - 1;
-    // Most happens early.
-    const far = days > 50 ? 0.5 : 1;
+    const far = isStretched(paths) ? 0.5 : 1;
     const y = (/** @type {number} */ t) => top + (days ? (t / days) ** far : 0) * height;
     const isSeen = (/** @type {number} */ t) => t % days === 0 || Math.floor(2 * y(t)) > Math.floor(2 * y(t - 1));
     const seen = Array.from(paths[0].keys()).filter(isSeen);

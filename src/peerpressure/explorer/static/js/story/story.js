@@ -3,7 +3,7 @@
 import { currentTheme, opinionScale } from "../colour.js";
 import { byId, el } from "../elements.js";
 import { encodeState } from "../fragment.js";
-import { draw } from "./drawing.js";
+import { draw, isStretched } from "./drawing.js";
 import { followMotion, tween } from "./motion.js";
 import { followPresentation } from "./slides.js";
 import { facts, toysOf } from "./toys.js";
@@ -29,7 +29,7 @@ const LOOKS = {
   lifted: { row: 9, before: {} },
   rooms: { row: 24, rooms: 3, history: 190, before: {} },
   counting: { row: 24, names: "left", circle: 170, before: {} },
-  unmasking: { row: 9, names: "left", before: { wishes: false } },
+  unmasking: { row: 9, names: "left", beyond: 15, before: { wishes: false } },
   hiding: { row: 30, names: "above", before: { words: false } },
 };
 
@@ -38,7 +38,7 @@ const KEY = {
   said: "full: what they say",
   next: "pale: a day later",
   path: "line: one person, day by day from top to bottom",
-  told: "bar: what a listener works out; one line in 20 misses the truth",
+  told: "bar: what a listener works out, on a line that shows how far off it may be (19 lines in 20 reach the truth)",
 };
 
 const EXPLORE = el("code", {}, "peerpressure explore");
@@ -215,11 +215,16 @@ class Play {
       told: rows[0].told !== undefined,
     };
     const kinds = /** @type {(keyof typeof KEY)[]} */ (Object.keys(KEY));
-    const day = shown.day === undefined ? "" : ` on day ${shown.day}`;
+    const added = {
+      said: shown.day === undefined ? "" : ` on day ${shown.day}`,
+      path: shown.paths && isStretched(shown.paths) ? " (early days are stretched)" : "",
+    };
     this.key.replaceChildren(
       ...kinds
         .filter((kind) => has[kind])
-        .map((kind) => el("span", { class: kind }, KEY[kind] + (kind === "said" ? day : ""))),
+        .map((kind) =>
+          el("span", { class: kind }, KEY[kind] + (kind === "said" || kind === "path" ? added[kind] : "")),
+        ),
     );
     this.svg.setAttribute("aria-label", [this.title, ...(hides ? [] : shown.answer)].join(". "));
   }

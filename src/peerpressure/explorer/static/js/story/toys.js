@@ -75,6 +75,10 @@ const NUMPY = "import numpy as np\n";
 const one = (/** @type {number} */ value) => value.toFixed(1);
 const two = (/** @type {number} */ value) => value.toFixed(2);
 const many = (/** @type {number} */ count, /** @type {string} */ what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+/** How much a friend's voice counts. */
+const loud = (/** @type {number} */ pressure) => {
+  return `a friend's voice counts ${pressure === 1 ? "" : `${pressure.toLocaleString("en")} times `}as much as your own wish`;
+};
 const list = (/** @type {ArrayLike<number>} */ values) => `[${Array.from(values).join(", ")}]`;
 const average = (/** @type {ArrayLike<number>} */ values) => {
   return Array.from(values).reduce((sum, value) => sum + value, 0) / values.length;
@@ -165,7 +169,7 @@ function steady(/** @type {Club} */ club) {
     first: 1,
     after: strongest,
     scenario,
-    words: (pressure) => `a friend's voice counts ${many(pressure, "time")}`,
+    words: loud,
     show: kept((pressure) => {
       const said = saidFor(pressure);
       const left = gap(saidFor(strongest));
@@ -174,11 +178,13 @@ function steady(/** @type {Club} */ club) {
         rows: rowsOf(said),
         right: apart ? (left < gap(WISHES) / 5 ? "almost" : "hardly") : "yes",
         answer: [
-          `With a pressure of ${pressure}, those who differ most say colours that are ${one(gap(said))} apart. What they want ` +
-            `is ${gap(WISHES)} apart.`,
+          `With a pressure of ${pressure}, those who differ most say colours that are ${one(gap(said))} apart after ` +
+            `${STEADY_DAYS.toLocaleString("en")} days. What they want is ${gap(WISHES)} apart.`,
           `${pressure === strongest ? "" : `At the end of the slider, ${one(left)} are left. `}` +
-            `A steady pressure squeezes them together and ` +
-            (apart ? "never closes the gap, for everybody's own wish still counts for something." : "closes the gap."),
+            `A steady pressure squeezes them together ` +
+            (apart
+              ? "and then no further: however long you wait, the gap stays, for everybody's own wish still counts for something."
+              : "and closes the gap."),
         ],
         printed: one(gap(said)),
       };
@@ -231,8 +237,7 @@ function agreement(/** @type {Club} */ club) {
     stops: [...Array(20).keys(), 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, LATE],
     first: LATE,
     scenario,
-    words: (t) =>
-      `day ${t.toLocaleString("en")}: a friend's voice counts ${many(Number((GROWTH * t).toFixed(1)), "time")}`,
+    words: (t) => `day ${t.toLocaleString("en")}: ${loud(Number((GROWTH * t).toFixed(1)))}`,
     show: kept((t) => {
       const { states, outcome, value } = run();
       const said = day(states, club.n, t);
@@ -246,8 +251,10 @@ function agreement(/** @type {Club} */ club) {
         paths: ORDER.map((i) => Array.from({ length: t + 1 }, (_, k) => states[k * club.n + i])),
         right: outcome === "consensus" ? near[0][0] : "never",
         answer: [
-          `Day ${t.toLocaleString("en")}: they say colours from ${one(lowest(said))} to ${one(highest(said))}. ` +
-            `While pressure grows, the gap closes.`,
+          t
+            ? `Day ${t.toLocaleString("en")}: they say colours from ${one(lowest(said))} to ${one(highest(said))}. ` +
+              `At first pressure is low, and they fly apart; while it grows, the gap closes.`
+            : `Day 0: nobody has heard anybody yet, and all say ${MIDDLE}, the grey.`,
           `In the end they will all say ${one(value)}, and that is the average of all ${club.n} wishes. Nobody wanted ` +
             `it: even the closest wish is ${one(nearest)} away.`,
         ],
@@ -303,8 +310,8 @@ function lifted(/** @type {Club} */ club) {
         right: share > 0.6 ? "wishes" : share > 0.2 ? "drift" : "same",
         answer: gone
           ? [
-              `The day before, what they said was ${one(off(before))} away from what they want, on average. On the first ` +
-                `day without pressure it is ${one(off(after))}, and that is no more than the mood of the day.`,
+              `The day before, what they said was ${one(off(before))} away from what they want, on average. Now it is ` +
+                `${one(off(after))}, and that is only the mood of the day, typically ${MOOD} points to either side.`,
               `They did not have to change back, because they had never changed. All they had agreed on was what to say.`,
             ]
           : [`Day ${DAYS + 1} with the pressure on: colours from ${one(lowest(said))} to ${one(highest(said))}.`],
@@ -339,33 +346,39 @@ function rooms() {
     const apart = Math.abs(average(last.subarray(0, LEFT.length)) - average(last.subarray(LEFT.length)));
     return { states, apart, outcome: verdict(model).outcome };
   };
-  const accident = once(() => average(day(runOf(modelOf(scenario(2, true))), n, STEADY_DAYS)));
+  const accident = (/** @type {number} */ power) => {
+    return average(day(runOf(modelOf(scenario(power, true))), n, STEADY_DAYS));
+  };
   return {
     id: "rooms",
     first: 0.5,
     after: 2,
     scenario,
-    words: (power) => `on day 10, a friend's voice counts ${rounded(10 ** power)} times`,
+    words: (power) => `on day 10, ${loud(rounded(10 ** power))}`,
     show: kept((power) => {
       const { states, apart, outcome } = meeting(power);
       const fast = meeting(2).outcome;
       const wishes = [...LEFT, ...RIGHT];
       const at = 20;
       const mean = average(wishes);
+      const swaps = outcome === "oscillation";
+      const leftover = swaps ? accident(power) : undefined;
       const said = `After ${STEADY_DAYS.toLocaleString("en")} days the rooms are ${one(apart)} apart`;
       return {
         rows: wishes.map((wish, i) => ({ wish, said: states[at * n + i], next: states[(at + 1) * n + i] })),
         day: at,
         paths: wishes.map((_, i) => Array.from({ length: at + 1 }, (_, k) => states[k * n + i])),
+        mark: leftover,
+        markName: "if two of one room hear each other",
         right: fast === "oscillation" ? "never" : "sooner",
         answer:
-          outcome === "oscillation"
+          leftover !== undefined
             ? [
                 `${said}, and they will never meet. The pressure is so high so soon that everybody repeats what the other ` +
                   `room said the day before: the rooms swap colours, day after day, like two people in a corridor who ` +
                   `keep stepping aside to the same side.`,
                 `Let two people of one room hear each other, and the swapping dies out. But then they agree on what is left ` +
-                  `over from the first few days, ${one(accident())} in this try, and not on ` +
+                  `over from the first few days, ${one(leftover)} in this try (the dashed line), and not on ` +
                   `${rounded(mean)}, the average wish.`,
               ]
             : [
@@ -413,12 +426,12 @@ function counting() {
       const [alike, popular, stubborn] = [0, 1, 2].map((one) => endOf(one).value);
       const [byFriends, byWill] = [Math.abs(popular - alike), Math.abs(stubborn - alike)];
       const told = [
-        `Ada is one of ${n}, with two friends. They agree on ${one(value)}, the average wish.`,
-        `Ada is now a friend of all ${n - 1} others. They agree on ${one(value)}: popularity has ` +
+        `Ada is one of ${n}, with two friends. In the end they agree on ${one(value)}, the average wish.`,
+        `Ada is now a friend of all ${n - 1} others. In the end they agree on ${one(value)}: popularity has ` +
           `${byFriends < 0.05 ? "not moved it at all" : `moved it by ${one(byFriends)}`}. ` +
           `Everybody hears her, but she hears everybody as well, and says what they say.`,
-        `Ada's own wish now counts ${STUBBORN} times as much with her as anybody else's with them. They agree on ` +
-          `${one(value)}, which is ${one(byWill)} closer to what she wants. It is still an average, in which her wish ` +
+        `Ada's own wish now counts ${STUBBORN} times as much with her as anybody else's with them. In the end they agree ` +
+          `on ${one(value)}, which is ${one(byWill)} closer to what she wants. It is still an average, in which her wish ` +
           `counts ${STUBBORN} times.`,
       ];
       return {
@@ -426,9 +439,12 @@ function counting() {
         friends: who === 1 ? [...ring, ...known] : ring,
         day: DAYS,
         mark: value,
-        markName: "they agree on",
+        markName: "in the end",
         right: byWill > 2 * byFriends ? "stubborn" : byFriends > 2 * byWill ? "popular" : "both",
-        answer: [told[who]],
+        answer: [
+          told[who],
+          `On day ${DAYS} they are on the way there: those who differ most are still ${one(gap(said))} apart.`,
+        ],
         printed: one(value),
       };
     }),
@@ -488,8 +504,9 @@ function unmasking(/** @type {Club} */ club) {
         })),
         right: correct(toldFor(1)) > 0.9 * n ? "know" : correct(toldFor(1)) > 0.6 * n ? "perhaps" : "cannot",
         answer: [
-          `Take Kim on day ${DAYS}. The voices of her ${degrees[KIM]} friends count ${rounded(voices - 1)} times as much ` +
-            `as her own wish, so they make up ${rounded(voices - 1)} of ${rounded(voices)} parts of what she says.`,
+          `Take one of them, Kim, on day ${DAYS}. The voice of each of her ${degrees[KIM]} friends counts ` +
+            `${rounded(model.pressure(DAYS))} times as much as her own wish. So ${degrees[KIM]} × ` +
+            `${rounded(model.pressure(DAYS))} = ${rounded(voices - 1)} of ${rounded(voices)} parts of what she says are theirs.`,
           `Do that for everybody, with ${many(days, "day")} of listening, and you put ${correct(told)} of ${n} on the right ` +
             `side of ${MIDDLE}, the middle. You are ${one(off)} off on average. ` +
             `(Rows now stand in the order of the wishes.)`,
@@ -524,17 +541,19 @@ print(f"{left[${KIM}]:.1f}\\n{sum((left >= ${MIDDLE}) == (np.array(wishes) >= ${
 /** 8. Spend a budget of noise to hide. @returns {Toy} */
 function hiding(/** @type {Club} */ club) {
   const scenario = (/** @type {number} */ blur, temporal = "frozen") => growing(GROWING, { std: blur, temporal });
+  /** The colour of the door on that day without any blur. */
+  const clear = once(() => average(day(meanPath(modelOf(scenario(1), club), DAYS), club.n, DAYS)));
   const spent = (/** @type {number} */ blur, /** @type {string} */ temporal) => {
     const model = modelOf(scenario(blur, temporal), club);
     const states = simulate(model, { steps: DAYS, seed: SEED });
     const { value, std } = runningEstimates(model, states);
     const at = DAYS * club.n + KIM;
-    const off = Math.abs(average(day(states, club.n, DAYS)) - average(WISHES));
+    const off = Math.abs(average(day(states, club.n, DAYS)) - clear());
     return { told: value[at], sure: SURE * std[at], said: states[at], off };
   };
   // Errors are in proportion to the blur.
   const costs = (/** @type {number} */ cost) => {
-    return `${two(cost)}\u00a0of\u00a0${BUDGET}${cost > BUDGET ? ": too much" : ""}`;
+    return `typically ${two(cost)}\u00a0of\u00a0${BUDGET}${cost > BUDGET ? ": too much" : ""}`;
   };
   const price = once(() => ["white", "frozen"].map((kind) => stdOfMean(modelOf(scenario(1, kind), club), DAYS)));
   return {
@@ -542,10 +561,9 @@ function hiding(/** @type {Club} */ club) {
     first: 10,
     scenario,
     view: { tab: "observer" },
-    words: (blur) => `most rolls between −${blur} and ${blur}`,
+    words: (blur) => `two rolls in three between −${blur} and ${blur}`,
     show: kept((blur) => {
-      const tries = ["white", "frozen"].map((kind) => spent(blur, kind));
-      const [fresh, steadfast] = tries;
+      const [fresh, steadfast] = ["white", "frozen"].map((kind) => spent(blur, kind));
       const [freshCost, keptCost] = price().map((cost) => cost * blur);
       const most = Math.floor(BUDGET / price()[1]);
       return {
@@ -562,9 +580,10 @@ function hiding(/** @type {Club} */ club) {
         right: steadfast.sure > 2 * fresh.sure ? "kept" : fresh.sure > 2 * steadfast.sure ? "fresh" : "alike",
         answer: [
           `After ${DAYS} days the listener knows your wish to about ±${one(fresh.sure)} if your blur is new every day, and ` +
-            `to ±${one(steadfast.sure)} if you keep one.`,
-          `The price: if everybody hides like that, the door is typically off by ${two(freshCost)} or ` +
-            `${two(keptCost)} points. In this try it is ${tries.map(({ off }) => two(off)).join(" or ")}. ` +
+            `to ±${one(steadfast.sure)} if you keep one. In this try you keep a roll of ${one(steadfast.told - WISHES[KIM]).replace("-", "−")}.`,
+          `The price: if everybody hides like that, new blurs typically shift the door by ${two(freshCost)} points, kept ` +
+            `ones by ${two(keptCost)}. A single try may differ: in this one it is ${two(fresh.off)} and ` +
+            `${two(steadfast.off)}. ` +
             (keptCost > BUDGET
               ? `A kept blur of ${blur} is over the budget of ${BUDGET}.`
               : `The budget of ${BUDGET} pays for a kept blur of up to ${most}.`),
