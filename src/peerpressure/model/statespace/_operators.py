@@ -141,10 +141,30 @@ class Transition(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class ModelTransition(Transition):
-    """One step of the discrete model, in O(edges) for each column: an ``update`` as an operator on the whole state.
+    """One step of the discrete model, in O(edges) for each column.
 
-    ``noise_std`` is the standard deviation of each public opinion given z_{t−1} without its noise memory, shape
-    (agents,), and ``phi`` the autocorrelation of the noise at lag one, from −1 to 1.
+    Parameters
+    ----------
+    layout : StateLayout
+        The layout of z.
+    update : Update
+        Gain, coupling and rate of adaptation of the step.
+    noise_std : array of shape (agents,)
+        Standard deviation of each public opinion given z_{t−1} without its noise memory.
+    phi : float
+        Autocorrelation of the noise at lag one, from −1 to 1.
+
+    See Also
+    --------
+    statespace.transition : The step of a model that leads to a time.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.model.statespace import transition
+    >>> transition(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), 1).noise_std
+    array([0.5, 0.5])
     """
 
     layout: StateLayout
@@ -450,9 +470,24 @@ class AveragedStep:
 class InitialState:
     """The state z_0 = a + B_0 x₀ + G_0 w_0 at time 0.
 
-    The public part y₀ is x₀ where ``starts_from_hidden``, or else a given start, in the ``offset`` a, shape (states,);
-    x_1 is x₀, and noise memory has its stationary variance 1, with w_0 its draws.
+    The public part y₀ is x₀ or a given start, in the offset; x_1 is x₀; noise memory has its stationary variance 1, and
+    w_0 its draws.
 
+    Attributes
+    ----------
+    layout : StateLayout
+        The layout of z.
+    offset : array of shape (states,)
+        The vector a.
+    starts_from_hidden : bool
+        Whether y₀ = x₀.
+
+    See Also
+    --------
+    initial_state : That of a system.
+
+    Examples
+    --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.model.statespace import initial_state
