@@ -11,7 +11,7 @@ help:
 	@echo "make paper    run the paper's experiments and write their figures to build/paper"
 	@echo "make explore  open the model in the browser"
 	@echo "make check    lint, types and the fast tests, in about a minute after the first time"
-	@echo "make test     lint, types, tests and doctests, in JOBS=2 processes"
+	@echo "make test     lint, types, tests and doctests, in JOBS=3 processes"
 	@echo "make docs     build the documentation into build/docs"
 	@echo "make bench    measure speed against the alternatives and the hardware's bound"
 	@echo "make clean    remove the environment and everything built"

@@ -54,8 +54,8 @@ NOT_RUN = {
     "export ": "sets a variable of the shell",
     "peerpressure warmup": "takes a minute; tests/cli/test_first_use.py looks at what it compiles",
     "from dask_kubernetes.operator import": "needs a cluster",
-    "from mpi4py import MPI": "needs several processes; tests/partition runs these blocks in three",
-    "mpiexec ": "needs several processes; tests/partition starts them",
+    "from mpi4py import MPI": "needs several processes; tests/simulation/partition runs these blocks in three",
+    "mpiexec ": "needs several processes; tests/simulation/partition starts them",
 }
 # Fewer steps, runs and figures show as well that a block runs.
 SHORTER = {
