@@ -110,6 +110,9 @@ def main(given: Sequence[str] | None = None) -> None:
     console = Console()
     machine = {"machine": facts(), "quick": chosen.quick}
     sections = {} if chosen.json is None else stored(chosen.json, machine)
+    for file in filter(None, (chosen.json, chosen.write)):
+        # Before anything is measured, for a folder that cannot be made would lose it.
+        file.parent.mkdir(parents=True, exist_ok=True)
     for name in MEASUREMENTS:
         if name in chosen.only:
             begin = time.perf_counter()
@@ -120,7 +123,6 @@ def main(given: Sequence[str] | None = None) -> None:
                 figures = machine | {"sections": {key: asdict(section) for key, section in sections.items()}}
                 chosen.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if chosen.write:
-        chosen.write.parent.mkdir(parents=True, exist_ok=True)
         ordered = [sections[name] for name in MEASUREMENTS if name in sections]
         chosen.write.write_text(markdown(ordered, quick=chosen.quick), encoding="utf-8")
 

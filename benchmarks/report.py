@@ -89,7 +89,7 @@ def page(report: str) -> str:
     opening, *sections = re.split(r"(?m)^(?=## )", report)
     (speed,) = (text for text in sections if text.startswith("## Speed"))
     rest = (
-        "`benchmarks/RESULTS.md` has targets and further sections, and "
+        "`benchmarks/RESULTS.md` has targets and times, and "
         "[`benchmarks/MACHINES.md`](../../benchmarks/MACHINES.md) what was measured on other machines.\n"
     )
     return "".join([opening, speed.partition("**Nanoseconds")[0], "## More\n\n", rest])

@@ -34,7 +34,7 @@ pressure: its `FJModel` (Friedkin–Johnsen) runs with θ = s/(s + d), which is 
 Seldon's DeGroot model (C++) has no own opinions either. So both do less work than the others. The interpreted
 contenders run up to 10⁴ agents; these and Seldon run replicates one after the other, so their cost does not depend on
 the number of replicates. A dash is what was not run, or what differed between rounds by more than a quarter.
-Compilation is not included; *Peers* has it, and the terms of all contenders.
+Compilation is not included; `python -m benchmarks --only peers` measures it.
 """
 
 

@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from benchmarks import clock
-from benchmarks.__main__ import MEASUREMENTS, arguments
+from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, agrees, costs, ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
 from benchmarks.processes import spread
 from benchmarks.report import PAGE, RESULTS, page
-from benchmarks.settings import QUICK
+from benchmarks.sections import Section
+from benchmarks.settings import QUICK, Settings
 from benchmarks.workload import workload
 
 from peerpressure import Constant, Gaussian, Model, Network, simulate
@@ -142,6 +143,17 @@ def test_an_interrupted_study_is_continued(tmp_path: Path) -> None:
     assert spread(_half, [(3,), (4,), (5,)], settings) == [*expected, _Half(2.5, False)]
     assert spread(_half, [(5,), (4,)], settings) == [_Half(2.5, False), _Half(2.0, True)]
     assert asked == [3, 4, 4, 5]
+
+
+def test_what_was_measured_is_kept_in_folders_that_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def speed(settings: Settings) -> Section:
+        assert (tmp_path / "figures").is_dir()
+        return Section("Speed", "Fast.", [])
+
+    monkeypatch.setitem(MEASUREMENTS, "speed", speed)
+    main(["--only", "speed", "--json", f"{tmp_path}/figures/all.json", "--write", f"{tmp_path}/pages/results.md"])
+    assert '"title": "Speed"' in (tmp_path / "figures" / "all.json").read_text(encoding="utf-8")
+    assert "Fast." in (tmp_path / "pages" / "results.md").read_text(encoding="utf-8")
 
 
 def test_the_page_of_the_documentation_is_a_part_of_the_report() -> None:
