@@ -19,8 +19,8 @@ from tests.browser import chromium
 ROOT = Path(__file__).parents[1]
 JS = ROOT / "tools" / "js"
 LOWEST = "build/lowest/bin/python"
-# A plain `pytest` runs in one process, where a debugger works. In several, the tests of a file stay in one. Three keep two
-# cores at work, since tests of pages and processes wait for these.
+# A plain `pytest` runs in one process, where a debugger works. In several, the tests of a file stay in one. Three keep
+# two cores at work, since tests of pages and processes wait for these.
 PARALLEL = f"--numprocesses {os.environ.get('JOBS') or 3} --dist loadfile"
 
 
